@@ -1,0 +1,39 @@
+"""Every exception and warning of the library.
+
+::
+
+    OpdtError
+    ├── InputError          (ValueError)    what the user gave cannot be used
+    ├── UnsupportedProblem  (ValueError)    a valid problem that the chosen engine cannot solve
+    ├── EngineUnavailable   (ImportError)   the engine's package is not installed
+    └── EngineFailure       (RuntimeError)  an engine broke its promise; always a bug, never silence
+    OpdtWarning             (UserWarning)   worth knowing, and safe to silence
+
+Reaching a time, node or memory limit is not an error: it is a `Solution` that says so.
+"""
+
+from __future__ import annotations
+
+
+class OpdtError(Exception):
+    """Base of everything the library raises on purpose."""
+
+
+class InputError(OpdtError, ValueError):
+    """What the user gave cannot be used; the message names it and the cure."""
+
+
+class UnsupportedProblem(OpdtError, ValueError):
+    """The problem is valid, but not for this engine; the message gives the reason."""
+
+
+class EngineUnavailable(OpdtError, ImportError):
+    """The engine needs a package that is not installed; the message names the extra."""
+
+
+class EngineFailure(OpdtError, RuntimeError):
+    """An engine's answer does not survive the audit on the data."""
+
+
+class OpdtWarning(UserWarning):
+    """Something about the data worth knowing; silence it with `warnings.filterwarnings`."""
