@@ -1,0 +1,104 @@
+"""Conditions and rules on rank codes: what engines work with instead of names and thresholds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.rules import Op
+
+# The rank of an operator among conditions of one feature: part of the tie-break.
+OP_ORDER = {op: rank for rank, op in enumerate(Op)}
+
+
+class CodedCondition(NamedTuple):
+    """A condition on rank codes.
+
+    `code` is, for `>=` and `<`, the rank c of the first value that passes or fails (1 <= c <
+    number of values); for `==` and `!=` the rank of the level; otherwise -1. `levels` holds the
+    ascending ranks of an `in` condition.
+    """
+
+    feature: int
+    op: Op
+    code: int = -1
+    levels: tuple[int, ...] = ()
+
+
+class CodedRule(NamedTuple):
+    """Coded conditions in the order of the table's features, and a class code."""
+
+    conditions: tuple[CodedCondition, ...]
+    label: int
+
+
+def tightness(condition: CodedCondition, n_values: int) -> tuple[int, ...]:
+    """The place of a condition among those of its feature: the looser, the smaller."""
+    rank = OP_ORDER[condition.op]
+    if condition.op is Op.LT:
+        return (rank, n_values - condition.code)
+    if condition.op is Op.IN:
+        return (rank, -len(condition.levels), *condition.levels)
+    return (rank, condition.code)
+
+
+def simplify(conditions: tuple[CodedCondition, ...]) -> tuple[CodedCondition, ...]:
+    """The same conjunction without repeated and implied conditions, in the order of the table.
+
+    Of several `>=` (or `<`) on a feature the tightest stays; `==` and `in` are intersected and
+    swallow `!=`; `is present` is implied by any other condition on its feature. Only what
+    follows from logic is merged, never what merely holds on the rows at hand.
+    """
+    by_feature: dict[int, list[CodedCondition]] = {}
+    for condition in conditions:
+        by_feature.setdefault(condition.feature, []).append(condition)
+    out: list[CodedCondition] = []
+    for feature in sorted(by_feature):
+        out.extend(_simplify_feature(feature, by_feature[feature]))
+    return tuple(out)
+
+
+def _simplify_feature(feature: int, conditions: list[CodedCondition]) -> list[CodedCondition]:
+    if len(conditions) == 1:
+        return conditions
+    of = {op: [c for c in conditions if c.op is op] for op in Op}
+    out: list[CodedCondition] = []
+    if of[Op.GE]:
+        out.append(max(of[Op.GE], key=lambda c: c.code))
+    if of[Op.LT]:
+        out.append(min(of[Op.LT], key=lambda c: c.code))
+    excluded = {c.code for c in of[Op.NE]}
+    kept = [{c.code} for c in of[Op.EQ]] + [set(c.levels) for c in of[Op.IN]]
+    if kept:
+        levels = tuple(sorted(set.intersection(*kept) - excluded))
+        if len(levels) == 1:
+            out.append(CodedCondition(feature, Op.EQ, levels[0]))
+        else:  # no level left: contradictory, covers nothing whatever is written
+            out.append(CodedCondition(feature, Op.IN, -1, levels))
+    else:
+        out.extend(CodedCondition(feature, Op.NE, code) for code in sorted(excluded))
+    out.extend(of[Op.MISSING][:1])
+    return out or of[Op.PRESENT][:1]
+
+
+def holds(condition: CodedCondition, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Rows, shape (n_rows,), that satisfy the condition; code -1 (missing) satisfies none but
+    `is missing`.
+    """
+    match condition.op:
+        case Op.GE:
+            return codes >= condition.code
+        case Op.LT:
+            return (codes < condition.code) & (codes >= 0)
+        case Op.EQ:
+            return codes == condition.code
+        case Op.NE:
+            return (codes != condition.code) & (codes >= 0)
+        case Op.IN:
+            return np.isin(codes, condition.levels)
+        case Op.MISSING:
+            return codes < 0
+        case _:
+            return codes >= 0

@@ -1,0 +1,152 @@
+"""What an expert demands of the rule beyond its structure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+from opdt.errors import InputError
+from opdt.rules import Op
+
+DIRECTIONS = (Op.GE, Op.LT, Op.EQ, Op.NE)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Demands on the rule; all optional, all kept exactly.
+
+    Parameters
+    ----------
+    directions : mapping of feature to operator
+        The one direction a feature may be used in: `">="` or `"<"` for a numeric feature,
+        `"=="` or `"!="` for a categorical one.
+    required, forbidden : iterables of features
+        Features the rule must use, and features it must not use.
+    once : bool
+        Each feature at most once, so no intervals and no two `!=` on one feature.
+    min_coverage : int or float
+        The rule covers at least so many rows (int), or this share of all rows (float below 1).
+        With row weights, rows count with their weight.
+    min_precision : float
+        At least this share of the covered rows is of the rule's class.
+    max_errors : float, optional
+        At most so many covered rows are of another class (weighted, where rows have weights).
+    subsets : bool or iterable of features
+        Allow `x in {a, b}` on these (all) categorical features.
+    missing_conditions : bool
+        Allow `x is missing` and `x is present` on features with missing values.
+
+    Examples
+    --------
+    >>> Constraints(directions={"age": ">="}, min_precision=0.9).min_precision
+    0.9
+    """
+
+    directions: Mapping[str, str] = field(default_factory=dict)
+    required: Sequence[str] = ()
+    forbidden: Sequence[str] = ()
+    once: bool = False
+    min_coverage: float = 0
+    min_precision: float = 0.0
+    max_errors: float | None = None
+    subsets: bool | Sequence[str] = False
+    missing_conditions: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.directions, Mapping):
+            raise InputError(
+                f"'directions' must map features to operators, got {self.directions!r}; "
+                "write {'age': '>='}."
+            )
+        object.__setattr__(self, "directions", dict(self.directions))
+        for feature, op in self.directions.items():
+            if op not in DIRECTIONS:
+                raise InputError(
+                    f"'directions' of feature {feature!r} must be '>=', '<', '==' or '!=', got {op!r}."
+                )
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        if not isinstance(self.subsets, bool):
+            object.__setattr__(self, "subsets", _names("subsets", self.subsets))
+        both = set(self.required) & set(self.forbidden)
+        if both:
+            raise InputError(f"feature {min(both)!r} is both required and forbidden; drop one.")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        if not _is_number(self.min_coverage) or self.min_coverage < 0:
+            raise InputError(
+                "'min_coverage' must be a number of rows (int) or a share of them (float from 0 "
+                f"to 1), got {self.min_coverage!r}."
+            )
+        if not isinstance(self.min_coverage, Integral) and self.min_coverage > 1:
+            raise InputError(
+                f"'min_coverage' as a float is a share from 0 to 1, got {self.min_coverage!r}; "
+                "give a number of rows as an int."
+            )
+        if not _is_number(self.min_precision) or not 0 <= self.min_precision <= 1:
+            raise InputError(
+                f"'min_precision' must be a number from 0 to 1, got {self.min_precision!r}."
+            )
+        if self.max_errors is not None and (not _is_number(self.max_errors) or self.max_errors < 0):
+            raise InputError(
+                f"'max_errors' must be a number of rows >= 0 or None, got {self.max_errors!r}."
+            )
+        for name in ("once", "missing_conditions"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"'{name}' must be True or False, got {getattr(self, name)!r}.")
+
+    @property
+    def bounds_rows(self) -> bool:
+        """Whether coverage, precision or errors are limited."""
+        return self.min_coverage > 0 or self.min_precision > 0 or self.max_errors is not None
+
+    def check_names(self, names: Sequence[str], categorical: Iterable[int]) -> None:
+        """Refuse features that the table does not have and directions that cannot apply."""
+        levels = {names[i] for i in categorical}
+        subsets = () if isinstance(self.subsets, bool) else self.subsets
+        for argument, given in (
+            ("directions", tuple(self.directions)),
+            ("required", self.required),
+            ("forbidden", self.forbidden),
+            ("subsets", subsets),
+        ):
+            for feature in given:
+                if feature not in names:
+                    close = difflib.get_close_matches(feature, names, 1)
+                    hint = f"; did you mean {close[0]!r}?" if close else "."
+                    raise InputError(
+                        f"'{argument}' names feature {feature!r}, which the table does not have{hint}"
+                    )
+        for feature, op in self.directions.items():
+            wanted = (Op.EQ, Op.NE) if feature in levels else (Op.GE, Op.LT)
+            if op not in wanted:
+                kind = "categorical" if feature in levels else "numeric"
+                raise InputError(
+                    f"'directions' of the {kind} feature {feature!r} must be "
+                    f"'{wanted[0]}' or '{wanted[1]}', got {str(op)!r}."
+                )
+        for feature in subsets:
+            if feature not in levels:
+                raise InputError(
+                    f"'subsets' names feature {feature!r}, which is not categorical."
+                )
+        usable = [n for n in names if n not in self.forbidden]
+        if not usable:
+            raise InputError("'forbidden' leaves no feature for the rule; allow at least one.")
+
+
+def _names(argument: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"'{argument}' must be a list of feature names, got {value!r}.")
+    names = tuple(value)
+    if not all(isinstance(n, str) for n in names):
+        raise InputError(f"'{argument}' must be a list of feature names, got {list(names)!r}.")
+    return names
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value

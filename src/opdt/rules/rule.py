@@ -1,0 +1,103 @@
+"""A conjunction of conditions and the class it points to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.errors import InputError
+from opdt.rules.condition import Condition
+from opdt.table import n_rows_of, raw_column
+
+
+class Rule:
+    """IF all conditions hold THEN the class: data, never code.
+
+    Two rules are equal when they have the same set of conditions and the same class, in
+    whatever order the conditions were given.
+
+    Parameters
+    ----------
+    conditions : iterable of Condition
+        Empty means that the rule fires on every row.
+    label : scalar
+        The class the rule points to.
+
+    Examples
+    --------
+    >>> rule = Rule([Condition("glucose", ">=", 127.5), Condition("bmi", "<", 29.9)], "diabetic")
+    >>> print(rule)
+    IF glucose >= 127.5 AND bmi < 29.9 THEN diabetic
+    >>> rule.covers({"glucose": [150, 150, 90], "bmi": [25.0, None, 25.0]}).tolist()
+    [True, False, False]
+    """
+
+    __slots__ = ("_conditions", "_label")
+
+    def __init__(self, conditions: Iterable[Condition], label: Any) -> None:
+        unique = tuple(dict.fromkeys(conditions))
+        for condition in unique:
+            if not isinstance(condition, Condition):
+                raise InputError(f"a rule is made of Condition objects, got {condition!r}.")
+        self._conditions = unique
+        is_date = isinstance(label, np.datetime64)
+        self._label = label.item() if isinstance(label, np.generic) and not is_date else label
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions, in the order of the table's features."""
+        return self._conditions
+
+    @property
+    def label(self) -> Any:
+        """The class the rule points to."""
+        return self._label
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features used, each once."""
+        return tuple(dict.fromkeys(c.feature for c in self._conditions))
+
+    def covers(self, X: Any) -> NDArray[np.bool_]:
+        """Rows of `X` on which every condition holds, boolean, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : data frame, mapping of columns, 2-D array or path
+            Only the rule's own columns are needed. Columns of an array are called x0, x1, …
+        """
+        fires = np.ones(n_rows_of(X), dtype=bool)
+        for feature in self.features:
+            values, missing = raw_column(X, feature)
+            for condition in self._conditions:
+                if condition.feature == feature:
+                    fires &= condition.holds(values, missing)
+        return fires
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rule):
+            return NotImplemented
+        return (
+            frozenset(self._conditions) == frozenset(other._conditions)
+            and type(self._label) is type(other._label)
+            and bool(self._label == other._label)
+        )
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self._conditions), self._label))
+
+    def __len__(self) -> int:
+        return len(self._conditions)
+
+    def __str__(self) -> str:
+        body = " AND ".join(map(str, self._conditions)) or "(any row)"
+        return f"IF {body} THEN {self._label}"
+
+    def __repr__(self) -> str:
+        return f"Rule([{', '.join(map(repr, self._conditions))}], {self._label!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rule, (self._conditions, self._label)
