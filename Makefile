@@ -1,0 +1,62 @@
+# Every target builds .venv and installs what it needs by itself; nothing has to be set up first.
+PYTHON  ?= python3
+MARKERS ?= not slow
+WORKERS ?= auto
+ARGS    ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip install -q --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.stamp-run ## find a rule in real data and prove it the best
+	@$(BIN)/opdt demo $(ARGS)
+
+test: $(VENV)/.stamp-test ## run the tests; MARKERS="slow or not slow" runs all, ARGS="-k word" some
+	@$(BIN)/pytest -m "$(MARKERS)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
+
+lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/.stamp-test ## measure the search engine; ARGS goes to the benchmark
+	@$(BIN)/python benchmarks/search.py $(ARGS)
+
+docs: $(VENV)/.stamp-docs ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+clean: ## remove builds and caches, keep .venv
+	@rm -rf build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# A stamp is as old as the last install, so a changed pyproject.toml installs again.
+$(VENV)/.stamp-run: pyproject.toml | $(BIN)/python
+	@echo "installing opdt into $(VENV) (once)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.stamp-test: pyproject.toml | $(BIN)/python
+	@echo "installing opdt and its test tools into $(VENV) (once)"
+	@$(PIP) -e '.[test]'
+	@touch $@ $(VENV)/.stamp-run
+
+$(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
+	@echo "installing opdt and its documentation tools into $(VENV) (once)"
+	@$(PIP) -e '.[docs]'
+	@touch $@ $(VENV)/.stamp-run
+
+# A half-made environment would look finished to make, hence the removal.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "opdt needs Python 3.11 or newer, '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing);" \
+	    "name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }

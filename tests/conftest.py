@@ -1,0 +1,33 @@
+"""Settings and fixtures that every test shares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# No profile has a deadline: tests check results, and a first call compiles.
+UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("default", max_examples=60, **UNTIMED)
+settings.register_profile("ci", max_examples=150, derandomize=True, print_blob=True, **UNTIMED)
+settings.register_profile("thorough", max_examples=2000, print_blob=True, **UNTIMED)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path | None:
+    """The folder with the paper's data: OPDT_DATA, or the one beside the checkout; else None."""
+    folder = Path(os.environ.get("OPDT_DATA", ROOT.parent / "shared" / "data" / "uci"))
+    return folder.resolve() if folder.is_dir() else None
+
+
+@pytest.fixture
+def uci_folder(data_folder: Path | None) -> Path:
+    """The folder with the paper's data; a test that asks for it is skipped where it is missing."""
+    if data_folder is None:
+        pytest.skip("the paper's data are not here; set OPDT_DATA to their folder")
+    return data_folder
