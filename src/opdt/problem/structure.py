@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -124,7 +124,7 @@ class Structure:
         if target is None:
             leaves = range(2**depth, 2 ** (depth + 1))
             target = [_blocker(split, leaf, depth) is None for leaf in leaves]
-        return cls(depth, split, groups, tuple(target))
+        return cls(depth, split, groups, _flags("target", target))
 
     @classmethod
     def of(
@@ -149,7 +149,7 @@ class Structure:
             structure = spec
         elif isinstance(spec, (str, PathLike)):
             structure, groups = _from_file(spec)
-        elif isinstance(spec, Iterable) and not isinstance(spec, (bytes, Mapping)):
+        elif isinstance(spec, Iterable) and not isinstance(spec, (bytes, Mapping, Set)):
             structure = cls.levels(*spec)
         else:
             raise InputError(
@@ -261,17 +261,18 @@ def _blocker(split: Sequence[bool], leaf: int, depth: int) -> int | None:
 def _check_depth(depth: object) -> int:
     if isinstance(depth, (bool, np.bool_)) or not isinstance(depth, Integral):
         raise InputError(f"depth must be an int from 1 to {MAX_DEPTH}, got {depth!r}.")
-    if depth < 1:
+    levels = int(depth)
+    if levels < 1:
         raise InputError(
-            f"depth must be from 1 to {MAX_DEPTH}, got {depth}; "
+            f"depth must be from 1 to {MAX_DEPTH}, got {levels}; "
             "a rule needs at least one condition."
         )
-    if depth > MAX_DEPTH:
+    if levels > MAX_DEPTH:
         raise InputError(
-            f"depth must be from 1 to {MAX_DEPTH}, got {depth}; a deeper rule is neither readable "
+            f"depth must be from 1 to {MAX_DEPTH}, got {levels}; a deeper rule is neither readable "
             "nor provably the best in reasonable time."
         )
-    return int(depth)
+    return levels
 
 
 def _flags(name: str, values: object) -> tuple[bool, ...]:
