@@ -1,1 +1,21 @@
-"""Placeholder."""
+"""Reading and coding input: any table becomes a `Table` of rank-coded columns."""
+
+from __future__ import annotations
+
+from opdt.table.columns import Column
+from opdt.table.frames import Source, column_names, n_rows_of, open_source, raw_column
+from opdt.table.kinds import Kind
+from opdt.table.read import read_frame
+from opdt.table.table import Table
+
+__all__ = [
+    "Column",
+    "Kind",
+    "Source",
+    "Table",
+    "column_names",
+    "n_rows_of",
+    "open_source",
+    "raw_column",
+    "read_frame",
+]

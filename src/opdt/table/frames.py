@@ -1,0 +1,295 @@
+"""Every kind of input behind one small interface: names, number of rows, one raw column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Protocol, runtime_checkable
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.errors import InputError
+from opdt.table.kinds import Kind, unknown_column
+from opdt.table.raw import Raw, as_numeric, from_array, from_sequence, with_missing
+from opdt.table.read import read_frame
+
+
+@runtime_checkable
+class Source(Protocol):
+    """An input table, whatever library it came from; open one with `open_source`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in the order of the input."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def column(self, index: int) -> Raw:
+        """Return one column's values, not coded."""
+
+    def matrix(self) -> NDArray[Any] | None:
+        """Return all columns as one float64 or 64-bit integer array, if that needs no copying."""
+
+
+class ArraySource:
+    """A two-dimensional NumPy array; its columns are called x0, x1, …."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = values
+        self.names = tuple(f"x{j}" for j in range(values.shape[1]))
+        self.n_rows = int(values.shape[0])
+
+    def column(self, index: int) -> Raw:
+        """Return one column's values, not coded."""
+        return from_array(self.values[:, index], f"column {self.names[index]!r}")
+
+    def matrix(self) -> NDArray[Any] | None:
+        """Return the array itself if it is of a 64-bit number type or a shorter float."""
+        return _plain_matrix(self.values)
+
+
+class PandasSource:
+    """A pandas data frame, read by position, so that any column labels will do."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.names = tuple(map(str, frame.columns))
+        self.n_rows = len(frame)
+
+    def column(self, index: int) -> Raw:
+        """Return one column's values, not coded."""
+        return from_values(self.frame.iloc[:, index], f"column {self.names[index]!r}")
+
+    def matrix(self) -> NDArray[Any] | None:
+        """Return the frame's block of numbers if all columns are of one NumPy number type."""
+        types = set(self.frame.dtypes)
+        if len(types) != 1 or not isinstance(next(iter(types)), np.dtype):
+            return None
+        return _plain_matrix(self.frame.to_numpy())
+
+
+class FrameSource:
+    """A data frame of any other library that narwhals reads, such as polars or pyarrow."""
+
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        self.frame = frame
+        self.names = tuple(frame.columns)
+        self.n_rows = len(frame)
+
+    def column(self, index: int) -> Raw:
+        """Return one column's values, not coded."""
+        name = self.names[index]
+        return _from_series(self.frame[name], f"column {name!r}")
+
+    def matrix(self) -> NDArray[Any] | None:
+        """Return None: these libraries keep each column apart."""
+        return None
+
+
+class MappingSource:
+    """A mapping of names to columns of equal length."""
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        self.names = tuple(map(str, columns))
+        self.raws = [from_values(v, f"column {k!s}") for k, v in columns.items()]
+        lengths = {len(raw.values) for raw in self.raws}
+        if len(lengths) > 1:
+            raise InputError(
+                f"the columns of X must be of equal length, got lengths {sorted(lengths)}."
+            )
+        self.n_rows = lengths.pop() if lengths else 0
+
+    def column(self, index: int) -> Raw:
+        """Return one column's values, not coded."""
+        return self.raws[index]
+
+    def matrix(self) -> NDArray[Any] | None:
+        """Return None: each column stands apart."""
+        return None
+
+
+def open_source(X: Any) -> Source:
+    """Return any supported input as a `Source`; a source is returned as it is.
+
+    Parameters
+    ----------
+    X : array-like, data frame, mapping of columns, or path
+        A two-dimensional NumPy array or list of rows; a pandas, polars or pyarrow table or
+        anything else narwhals reads; a mapping of names to columns; the path of a CSV or
+        Parquet file.
+    """
+    if isinstance(X, ArraySource | PandasSource | FrameSource | MappingSource):
+        return X
+    if isinstance(X, np.ndarray):
+        return _array_source(X)
+    if isinstance(X, str | PathLike):
+        X = read_frame(X)
+    elif isinstance(X, Mapping):
+        return MappingSource(X)
+    if nw.dependencies.is_pandas_dataframe(X):
+        return PandasSource(X)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return FrameSource(frame)
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InputError("X is a sparse matrix, which is not supported; pass X.toarray() instead.")
+    return _array_source(_rows_to_array(X))
+
+
+def column_names(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of any supported input."""
+    return open_source(X).names
+
+
+def n_rows_of(X: Any) -> int:
+    """Return the number of rows of any supported input."""
+    return open_source(X).n_rows
+
+
+def raw_column(
+    X: Any, key: str | int, kind: Kind | str | None = None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the values of one column, not coded, and the mask of its missing values.
+
+    Parameters
+    ----------
+    X : any supported input, or a `Source`
+        Open a source once with `open_source` to read several columns of a file.
+    key : str or int
+        The column's name or its position.
+    kind : Kind, optional
+        With ``"numeric"`` the values are numbers or dates for certain: numbers in text are
+        read, and any other text is refused.
+
+    Returns
+    -------
+    values : ndarray of shape (n_rows,)
+        int64 (booleans too), uint64, float64, datetime64 or object.
+    missing : ndarray of bool of shape (n_rows,)
+    """
+    source = open_source(X)
+    index = find_column(source, key)
+    raw = source.column(index)
+    if kind is not None and Kind(kind) is Kind.NUMERIC:
+        raw = as_numeric(raw, f"column {source.names[index]!r}")
+    values = raw.values.astype(np.int64) if raw.values.dtype.kind == "b" else raw.values
+    return values, raw.mask
+
+
+def find_column(source: Source, key: str | int) -> int:
+    """Return the position of a column given by name or position."""
+    names = source.names
+    if isinstance(key, str):
+        if key not in names:
+            raise unknown_column(key, names)
+        return names.index(key)
+    if not -len(names) <= key < len(names):
+        raise InputError(f"there is no column number {key} in X, which has {len(names)} columns.")
+    return key % len(names)
+
+
+def check_names(names: tuple[str, ...]) -> None:
+    """Refuse column names that occur more than once."""
+    if len(set(names)) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        shown = ", ".join(map(repr, twice[:5]))
+        raise InputError(f"X has duplicate column names: {shown}; rename them.")
+
+
+def from_values(values: Any, what: str) -> Raw:
+    """Return anything one-dimensional (array, series, list) as a `Raw` column."""
+    if nw.dependencies.is_pandas_series(values):
+        return _from_pandas(values, what)
+    if isinstance(values, np.ndarray):
+        array = values
+    else:
+        series = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return _from_series(series, what)
+        if isinstance(values, list | tuple | range):
+            return from_sequence(values, what)
+        array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional, got the shape {array.shape}.")
+    return from_array(array, what)
+
+
+def _from_pandas(series: Any, what: str) -> Raw:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return from_array(series.to_numpy(), what)
+    if hasattr(dtype, "categories"):
+        codes = series.cat.codes.to_numpy()
+        levels = dtype.categories
+        if levels.inferred_type not in {"string", "integer", "floating", "boolean"}:
+            levels = levels.astype(str)  # such as the intervals that pandas.cut makes
+        cells = np.append(levels.astype(object).to_numpy(), [None])
+        return Raw(cells[codes], codes < 0 if (codes < 0).any() else None, Kind.CATEGORICAL)
+    return _from_series(nw.from_native(series, series_only=True), what)
+
+
+def _from_series(series: nw.Series[Any], what: str) -> Raw:
+    dtype = series.dtype
+    missing = series.is_null().to_numpy().astype(bool)
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        series, dtype = series.cast(nw.String), nw.String()
+    if isinstance(dtype, nw.Decimal):
+        series, dtype = series.cast(nw.Float64), nw.Float64()
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    if isinstance(dtype, nw.List | nw.Array | nw.Struct):
+        raise InputError(f"{what} holds nested values ({dtype}); make one column of each part.")
+    if isinstance(dtype, nw.String):
+        values = series.to_numpy().astype(object)
+        return with_missing(Raw(values, None, Kind.CATEGORICAL), missing)
+    if missing.any() and dtype.is_integer():
+        series = series.fill_null(0)
+    elif missing.any() and dtype == nw.Boolean:
+        series = series.fill_null(False)
+    if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
+        return with_missing(from_array(series.to_numpy(), what), missing)
+    return from_sequence(series.to_list(), what)
+
+
+def _plain_matrix(values: NDArray[Any]) -> NDArray[Any] | None:
+    if isinstance(values, np.ma.MaskedArray):
+        return None
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    if values.dtype.kind == "i":
+        return values.astype(np.int64, copy=False)
+    return None
+
+
+def _rows_to_array(X: Any) -> NDArray[Any]:
+    """Return rows of cells as an array; as objects where text and numbers are mixed."""
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "US" and not hasattr(X, "__array__"):
+            values = np.array(X, dtype=object)
+    except (TypeError, ValueError):
+        raise InputError(
+            "X must be rows of equal length, a data frame, or a path, "
+            f"got {type(X).__name__!r} that is none of them."
+        ) from None
+    return values
+
+
+def _array_source(values: NDArray[Any]) -> ArraySource:
+    if values.dtype.names is not None:
+        raise InputError("X is a structured array; pass a data frame or a plain 2-D array instead.")
+    if values.ndim != 2:
+        raise InputError(
+            f"X: Expected 2D array, got {values.ndim}D array instead; Reshape your data with "
+            "X.reshape(-1, 1) for one column or X.reshape(1, -1) for one row."
+        )
+    return ArraySource(np.asanyarray(values))
