@@ -1,1 +1,32 @@
-"""Placeholder."""
+"""The problem: what may be said (structure, constraints) and what it is worth (objective)."""
+
+from opdt.problem.chains import Chain, Level, compile_chains
+from opdt.problem.coded import CodedCondition, CodedRule, simplify
+from opdt.problem.constraints import Constraints
+from opdt.problem.groups import FeatureGroups
+from opdt.problem.objective import Objective, RowGains, VolumeImpurity
+from opdt.problem.problem import Limits, Measure, Problem, class_code
+from opdt.problem.structure import Structure
+from opdt.problem.structure_file import StructureFile, read_structure, write_structure
+
+__all__ = [
+    "Chain",
+    "CodedCondition",
+    "CodedRule",
+    "Constraints",
+    "FeatureGroups",
+    "Level",
+    "Limits",
+    "Measure",
+    "Objective",
+    "Problem",
+    "RowGains",
+    "Structure",
+    "StructureFile",
+    "VolumeImpurity",
+    "class_code",
+    "compile_chains",
+    "read_structure",
+    "simplify",
+    "write_structure",
+]

@@ -150,7 +150,7 @@ def weight_units(
         )
     for scale in _SCALES:
         scaled = weights * scale
-        if total * scale < limit and np.abs(scaled - np.rint(scaled)).max() < 1e-9 * scale:
+        if total * scale < limit and (np.abs(scaled - np.rint(scaled)) <= 1e-9 * scaled).all():
             return np.rint(scaled).astype(np.int64), scale
     scale = 2 ** max(0, int(np.floor(np.log2(limit / total))) - 1)
     return np.rint(weights * scale).astype(np.int64), scale

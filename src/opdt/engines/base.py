@@ -1,0 +1,141 @@
+"""What every engine is: checks, clock and audit written once, the search left to the author."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from opdt.errors import EngineFailure, UnsupportedProblem
+from opdt.problem import CodedRule, Measure, Problem
+from opdt.solution import (
+    Budget,
+    Clock,
+    Progress,
+    Solution,
+    Statistics,
+    Status,
+    StopReason,
+    TracePoint,
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an engine's `_solve` returns, in coded rules and units.
+
+    `bound` is a gain in units that no rule exceeds; None says "the rule is optimal" (or, without
+    a rule, "there is none"). `found_none` tells apart, where no empty rule is allowed, a proof
+    that nothing is feasible.
+    """
+
+    rule: CodedRule | None
+    bound: int | None = None
+    stopped_by: StopReason = StopReason.FINISHED
+    trace: tuple[TracePoint, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics)
+    details: Any = None
+
+
+class Engine(ABC):
+    """Solves problems: `engine.solve(problem, budget)`.
+
+    Authors write `_solve`, and `refuses` where the engine cannot do everything.
+    """
+
+    name: ClassVar[str]
+    proves_optimality: ClassVar[bool] = False
+
+    def refuses(self, problem: Problem) -> str | None:
+        """The reason why this engine cannot solve the problem, or None."""
+        return None
+
+    def solve(self, problem: Problem, budget: Budget | None = None) -> Solution:
+        """The best rule of the problem within the budget, audited on the data.
+
+        Raises
+        ------
+        UnsupportedProblem
+            When the engine cannot solve this kind of problem; the message gives the reason.
+        EngineFailure
+            When the engine's rule does not fit the problem or its bound is below the rule's own
+            value: a bug, which is never passed over.
+        """
+        if why := self.refuses(problem):
+            raise UnsupportedProblem(f"engine {self.name!r} cannot solve this problem: {why}.")
+        clock = (budget or Budget()).start()
+        outcome = self._solve(problem, clock)
+        return audit(self.name, problem, outcome, clock.elapsed())
+
+    @abstractmethod
+    def _solve(self, problem: Problem, clock: Clock) -> Outcome:
+        """Search; return the best coded rule (None for the empty one) and a bound in units."""
+
+
+def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solution:
+    """The solution of an outcome, its value recomputed from the data."""
+    rule, measure = outcome.rule, None
+    if rule is not None:
+        if why := problem.objection(rule):
+            raise EngineFailure(f"engine {name!r} returned {problem.lift(rule)}, but {why}.")
+        measure = problem.measure(rule)
+        if measure.gain <= 0 and problem.may_be_empty:
+            rule = measure = None  # the empty rule is as good, and is called "no pattern"
+    value = _value(problem, measure)
+    bound = value if outcome.bound is None else problem.vi(outcome.bound)
+    if bound < value:
+        raise EngineFailure(f"engine {name!r} claims a bound of {bound}, but a rule has {value}.")
+    proven = outcome.bound is None or bound == value
+    scale = problem.objective.weight_scale
+    return Solution(
+        rule=None if rule is None else problem.lift(rule),
+        value=value,
+        bound=bound,
+        status=_status(problem, measure is not None, proven),
+        stopped_by=outcome.stopped_by,
+        covered=measure.covered / scale if measure else 0.0,
+        errors=measure.errors / scale if measure else 0.0,
+        seconds=seconds,
+        trace=outcome.trace,
+        statistics=outcome.statistics,
+        engine=name,
+        details=outcome.details,
+    )
+
+
+def _value(problem: Problem, measure: Measure | None) -> float:
+    if measure is not None:
+        return problem.vi(measure.gain)
+    return 0.0 if problem.may_be_empty else float("-inf")
+
+
+def _status(problem: Problem, has_rule: bool, proven: bool) -> Status:
+    if has_rule:
+        return Status.OPTIMAL if proven else Status.FEASIBLE
+    if problem.may_be_empty:
+        return Status.NO_PATTERN if proven else Status.FEASIBLE
+    return Status.INFEASIBLE if proven else Status.UNKNOWN
+
+
+class Recorder:
+    """Keeps the trace of an engine's incumbents and tells the progress callback."""
+
+    def __init__(self, problem: Problem, clock: Clock) -> None:
+        self._problem, self._clock = problem, clock
+        self.points: list[TracePoint] = []
+
+    def improved(self, rule: CodedRule | None, value: float, bound: float) -> None:
+        """Add a point where value or bound is better than before."""
+        if self.points:
+            last = self.points[-1]
+            value, bound = max(value, last.value), min(bound, last.bound)
+            if value == last.value and bound == last.bound:
+                return
+        lifted = None if rule is None else self._problem.lift(rule)
+        self.points.append(TracePoint(self._clock.elapsed(), value, bound, lifted))
+
+    def report(self, value: float, bound: float, done: float) -> None:
+        """Tell the progress callback, if there is one."""
+        callback = self._clock.budget.progress
+        if callback is not None:
+            callback(Progress(self._clock.elapsed(), value, bound, done))

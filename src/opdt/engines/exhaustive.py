@@ -1,0 +1,175 @@
+"""The oracle: every rule, one after the other, in plain NumPy.
+
+There is nothing clever here on purpose. Each level of each chain applies each condition it
+admits, or none where it may be vacuous; the rule is simplified, measured, and compared by the
+documented order. All other exact engines are held to its answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.base import Engine, Outcome, Recorder
+from opdt.problem import Chain, CodedCondition, CodedRule, Measure, Problem, simplify
+from opdt.problem.coded import holds
+from opdt.solution import Clock, Statistics, StopReason
+
+Step = CodedCondition | None  # None: the level is vacuous
+
+
+@dataclass(frozen=True)
+class ExhaustiveEngine(Engine):
+    """Tries every rule of the problem.
+
+    Parameters
+    ----------
+    max_rules : int
+        Larger problems are refused, since the work is proportional to the number of rules.
+    """
+
+    name: ClassVar[str] = "exhaustive"
+    proves_optimality: ClassVar[bool] = True
+
+    max_rules: int = 20_000_000
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Refuse what would take too long."""
+        n_rules = count_rules(problem)
+        if n_rules > self.max_rules:
+            return (
+                f"it has {n_rules:,} rules to try, at most {self.max_rules:,} are; "
+                "use engine 'search'"
+            )
+        return None
+
+    def _solve(self, problem: Problem, clock: Clock) -> Outcome:
+        best: tuple[tuple[Any, ...], CodedRule, Measure] | None = None
+        recorder, stopped = Recorder(problem, clock), StopReason.FINISHED
+        ceiling = max(
+            int(np.maximum(problem.objective.gains(label), 0).sum())
+            for label in problem.objective.labels
+        )
+        nodes = evaluations = 0
+        try:
+            for chain in problem.chains:
+                for prefix, last, tables in _batches(problem, chain):
+                    nodes += 1
+                    if reason := clock.stop(nodes):
+                        stopped = reason
+                        raise _Stop
+                    evaluations += len(last) * len(tables)
+                    for label, gains, covered, errors in tables:
+                        found = _best_of(problem, prefix, last, label, gains, covered, errors, best)
+                        if found is not None:
+                            best = found
+                            recorder.improved(
+                                found[1], problem.vi(found[2].gain), problem.vi(ceiling)
+                            )
+        except _Stop:
+            pass
+        except KeyboardInterrupt:
+            stopped = StopReason.INTERRUPTED
+        bound = None if stopped is StopReason.FINISHED else max(ceiling, 0)
+        return Outcome(
+            rule=None if best is None else best[1],
+            bound=bound,
+            stopped_by=stopped,
+            trace=tuple(recorder.points),
+            statistics=Statistics(nodes=nodes, evaluations=evaluations),
+        )
+
+
+class _Stop(Exception):
+    """Leaves the nested loops when a limit is reached."""
+
+
+Counts = NDArray[np.int64]
+
+
+def count_rules(problem: Problem) -> int:
+    """How many combinations of conditions the chains allow."""
+    return sum(
+        math.prod(len(problem.conditions_at(level)) + level.vacuous for level in chain)
+        for chain in problem.chains
+    )
+
+
+def _batches(
+    problem: Problem, chain: Chain
+) -> Iterator[tuple[tuple[Step, ...], list[Step], list[tuple[int, Counts, Counts, Counts]]]]:
+    """Each choice for all levels but the last, with all choices of the last counted at once.
+
+    Yields the prefix, the choices of the last level, and per class their gains, covered weight
+    and error weight, each of shape (n_choices,).
+    """
+    choices: list[list[Step]] = [
+        [*([None] if level.vacuous else []), *problem.conditions_at(level)] for level in chain
+    ]
+    masks = [_masks(problem, steps) for steps in choices]
+    objective = problem.objective
+    values = [
+        (label, objective.gains(label), objective.weights * objective.wrong(label))
+        for label in objective.labels
+    ]
+
+    def extend(depth: int, prefix: tuple[Step, ...], fires: NDArray[np.bool_]) -> Iterator[Any]:
+        if depth == len(chain) - 1:
+            rows = np.flatnonzero(fires)
+            last = masks[depth][:, rows].astype(np.int64)
+            covered = last @ objective.weights[rows]
+            tables = [
+                (label, last @ gains[rows], covered, last @ wrong[rows])
+                for label, gains, wrong in values
+            ]
+            yield prefix, choices[depth], tables
+            return
+        for step, mask in zip(choices[depth], masks[depth], strict=True):
+            yield from extend(depth + 1, (*prefix, step), fires & mask)
+
+    yield from extend(0, (), np.ones(problem.table.n_rows, dtype=bool))
+
+
+def _masks(problem: Problem, steps: list[Step]) -> NDArray[np.bool_]:
+    """Rows that pass each step, shape (n_steps, n_rows)."""
+    out = np.ones((len(steps), problem.table.n_rows), dtype=bool)
+    for row, step in enumerate(steps):
+        if step is not None:
+            out[row] = holds(step, problem.table.columns[step.feature].codes)
+    return out
+
+
+def _best_of(
+    problem: Problem,
+    prefix: tuple[Step, ...],
+    last: list[Step],
+    label: int,
+    gains: Counts,
+    covered: Counts,
+    errors: Counts,
+    best: tuple[tuple[Any, ...], CodedRule, Measure] | None,
+) -> tuple[tuple[Any, ...], CodedRule, Measure] | None:
+    """The best rule of a batch if it beats `best` in the documented order, else None."""
+    floor = best[2].gain if best is not None else (1 if problem.may_be_empty else None)
+    candidates = np.flatnonzero(gains >= floor) if floor is not None else range(len(last))
+    found = None
+    for index in candidates:
+        measure = Measure(int(gains[index]), int(covered[index]), int(errors[index]))
+        if not problem.within_limits(measure):
+            continue
+        steps = tuple(step for step in (*prefix, last[index]) if step is not None)
+        rule = CodedRule(simplify(steps), label)
+        used = [condition.feature for condition in rule.conditions]
+        if not problem.required <= set(used):
+            continue
+        if problem.constraints.once and len(set(used)) < len(used):
+            continue
+        key = problem.key(rule, measure)
+        if best is None or key < best[0]:
+            best = found = (key, rule, measure)
+    return found

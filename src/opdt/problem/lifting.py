@@ -1,0 +1,73 @@
+"""From codes to names and readable thresholds, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opdt.errors import InputError
+from opdt.problem.coded import CodedCondition
+from opdt.rules import Condition, Op
+from opdt.rules.thresholds import readable_threshold
+from opdt.table import Column, Kind, Table
+
+
+def lift_condition(table: Table, condition: CodedCondition) -> Condition:
+    """The condition with its name and the most readable value that covers the same rows."""
+    column = table.columns[condition.feature]
+    op, values = condition.op, column.values
+    if op.is_threshold:
+        low, high = values[condition.code - 1], values[condition.code]
+        return Condition(column.name, op, readable_threshold(low, high))
+    if op in (Op.EQ, Op.NE):
+        return Condition(column.name, op, values[condition.code])
+    if op is Op.IN:
+        return Condition(column.name, op, [values[code] for code in condition.levels])
+    return Condition(column.name, op)
+
+
+def lower_condition(table: Table, condition: Condition) -> CodedCondition | None:
+    """The coded condition that covers the same rows of the table; None where every row passes.
+
+    Raises
+    ------
+    InputError
+        When the column or the level does not occur in the table, or when a threshold lies
+        outside the values that occur, so that no row or no row at all passes.
+    """
+    feature = table.index(condition.feature)
+    column = table.columns[feature]
+    op = condition.op
+    if not op.needs_value:
+        return CodedCondition(feature, op)
+    if op.is_threshold != (column.kind is Kind.NUMERIC):
+        raise InputError(
+            f"a condition '{condition}' cannot be put to the {column.kind} column {column.name!r}."
+        )
+    if op.is_threshold:
+        return _lower_threshold(feature, column, condition)
+    if op is Op.IN:
+        levels = tuple(sorted(_level(column, value) for value in condition.value))
+        if len(levels) == 1:
+            return CodedCondition(feature, Op.EQ, levels[0])
+        return CodedCondition(feature, op, -1, levels)
+    return CodedCondition(feature, op, _level(column, condition.value))
+
+
+def _lower_threshold(feature: int, column: Column, condition: Condition) -> CodedCondition | None:
+    code = int(np.searchsorted(column.values, condition.value, side="left"))
+    if 0 < code < column.n_values:
+        return CodedCondition(feature, condition.op, code)
+    passes_all = (code == 0) == (condition.op is Op.GE)
+    if passes_all and not column.has_missing:
+        return None
+    raise InputError(
+        f"the threshold of '{condition}' lies outside the values of column {column.name!r} "
+        f"({column.values[0]} to {column.values[-1]})."
+    )
+
+
+def _level(column: Column, value: object) -> int:
+    for code, level in enumerate(column.values.tolist()):
+        if level == value:
+            return code
+    raise InputError(f"level {value!r} does not occur in column {column.name!r}.")

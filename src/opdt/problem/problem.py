@@ -1,0 +1,361 @@
+"""The problem: table, structure and objective, and the only definition of a rule's value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.errors import InputError, UnsupportedProblem
+from opdt.problem.chains import Chain, Level, compile_chains
+from opdt.problem.coded import CodedCondition, CodedRule, holds, simplify, tightness
+from opdt.problem.constraints import Constraints
+from opdt.problem.groups import FeatureGroups
+from opdt.problem.lifting import lift_condition, lower_condition
+from opdt.problem.objective import Objective, RowGains, row_gains, volume_impurity
+from opdt.problem.structure import Structure
+from opdt.rules import Op, Rule
+from opdt.table import Kind, Table
+
+# `in` conditions are enumerated, so their number is kept in hand: 2**12 subsets of one feature.
+MAX_SUBSET_LEVELS = 12
+
+
+class Measure(NamedTuple):
+    """Exact counts of a rule: gain in units of the objective, rows and errors in weight units."""
+
+    gain: int
+    covered: int
+    errors: int
+
+
+class Limits(NamedTuple):
+    """The row constraints in weight units: covered >= min_covered, errors <= max_errors, and
+    (covered - errors) >= precision * covered.
+    """
+
+    min_covered: int
+    max_errors: int
+    precision: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Find the conjunction of greatest gain that fits the structure and the constraints.
+
+    Engines maximise over `objective.labels` and over the rules that `chains` describe. The rule
+    that covers nothing has gain 0 and is always there, unless a minimum coverage forbids it.
+    """
+
+    table: Table
+    structure: Structure
+    groups: FeatureGroups
+    objective: Objective
+    constraints: Constraints = field(default_factory=Constraints)
+
+    @classmethod
+    def build(
+        cls,
+        table: Table,
+        *,
+        structure: Structure | None = None,
+        groups: Mapping[str, Iterable[str]] | None = None,
+        w: float | Fraction = 10.0,
+        target: Any = None,
+        constraints: Constraints | None = None,
+    ) -> Problem:
+        """The problem of the best VI on this table.
+
+        Parameters
+        ----------
+        table : Table
+        structure : Structure, optional
+            Depth 2 with every feature everywhere, if left out.
+        groups : mapping of name to features, optional
+            Groups the structure refers to, beside `all`, `num` and `cat`.
+        w : float
+            The price of one error, in rows; at least 1.
+        target : class, optional
+            The class the rule must have; the best over all classes if left out.
+        constraints : Constraints, optional
+        """
+        constraints = constraints or Constraints()
+        constraints.check_names(table.names, table.categorical)
+        listed = None if groups is None else {name: list(g) for name, g in groups.items()}
+        feature_groups = FeatureGroups.of(table.names, table.numeric, table.categorical, listed)
+        label = None if target is None else class_code(table, target)
+        objective = volume_impurity(table.labels, len(table.classes), w, label, table.weights)
+        structure = structure or Structure.free(2)
+        problem = cls(table, structure, feature_groups, objective, constraints)
+        problem._check()
+        return problem
+
+    def with_gains(self, gains: Any, label: int = 0) -> Problem:
+        """The same rules with any real gain per row, shape (n_rows,)."""
+        if np.shape(gains) != (self.table.n_rows,):
+            raise InputError(
+                f"'gains' must have one number for each of the {self.table.n_rows} rows, "
+                f"got shape {np.shape(gains)}."
+            )
+        return replace(self, objective=row_gains(gains, label))
+
+    def _check(self) -> None:
+        needed = len(self.constraints.required)
+        if needed > self.structure.depth:
+            raise InputError(
+                f"'required' names {needed} features, but a rule of this structure has at most "
+                f"{self.structure.depth} conditions; raise the depth or drop some."
+            )
+        for feature in self.subset_features:
+            levels = self.table.columns[feature].n_values
+            if levels > MAX_SUBSET_LEVELS:
+                raise UnsupportedProblem(
+                    f"'subsets' on feature {self.table.names[feature]!r} with {levels} levels is "
+                    f"too many to search exactly (at most {MAX_SUBSET_LEVELS}); merge rare levels "
+                    "or name other features."
+                )
+
+    # -- what may be said -------------------------------------------------------------------
+
+    @cached_property
+    def chains(self) -> tuple[Chain, ...]:
+        """The structure as chains of levels; see `opdt.problem.chains`."""
+        return compile_chains(self.structure, self.groups)
+
+    @cached_property
+    def subset_features(self) -> frozenset[int]:
+        """Categorical features that may take `in` conditions."""
+        subsets = self.constraints.subsets
+        if isinstance(subsets, bool):
+            return frozenset(self.table.categorical if subsets else ())
+        return frozenset(self.table.index(name) for name in subsets)
+
+    @cached_property
+    def required(self) -> frozenset[int]:
+        """Indices of the features a rule must use."""
+        return frozenset(self.table.index(name) for name in self.constraints.required)
+
+    @cached_property
+    def forbidden(self) -> frozenset[int]:
+        """Indices of the features a rule must not use."""
+        return frozenset(self.table.index(name) for name in self.constraints.forbidden)
+
+    def conditions_of(self, feature: int, *, right: bool, left: bool) -> Iterator[CodedCondition]:
+        """Every condition on a feature that a level with these directions may apply."""
+        if feature in self.forbidden:
+            return
+        column = self.table.columns[feature]
+        only = self.constraints.directions.get(column.name)
+        ops = {op for op, side in _SIDES if (right if side else left)}
+        if only is not None:
+            ops -= {Op.GE, Op.LT, Op.EQ, Op.NE, Op.IN} - {Op(only)}
+        if column.kind is Kind.NUMERIC:
+            for op in (Op.GE, Op.LT):
+                if op in ops:
+                    for code in range(1, column.n_values):
+                        yield CodedCondition(feature, op, code)
+        else:
+            for op in (Op.EQ, Op.NE):
+                if op in ops:
+                    for code in range(column.n_values):
+                        yield CodedCondition(feature, op, code)
+            if feature in self.subset_features and Op.IN in ops:
+                for size in range(2, column.n_values - 1):
+                    for levels in combinations(range(column.n_values), size):
+                        yield CodedCondition(feature, Op.IN, -1, levels)
+        if self.constraints.missing_conditions and column.has_missing:
+            for op in (Op.MISSING, Op.PRESENT):
+                if op in ops:
+                    yield CodedCondition(feature, op)
+
+    def conditions_at(self, level: Level) -> list[CodedCondition]:
+        """Every condition that a level may apply, in the order of the table."""
+        return [
+            condition
+            for feature in level.features
+            for condition in self.conditions_of(feature, right=level.right, left=level.left)
+        ]
+
+    def admits(self, level: Level, condition: CodedCondition) -> bool:
+        """Whether the level may apply the condition."""
+        if condition.feature not in level.features:
+            return False
+        return condition in self.conditions_of(
+            condition.feature, right=level.right, left=level.left
+        )
+
+    # -- what a rule is worth ----------------------------------------------------------------
+
+    def cover(self, conditions: Iterable[CodedCondition]) -> NDArray[np.bool_]:
+        """Rows on which every condition holds, shape (n_rows,)."""
+        fires = np.ones(self.table.n_rows, dtype=bool)
+        for condition in conditions:
+            fires &= holds(condition, self.table.columns[condition.feature].codes)
+        return fires
+
+    def measure(self, rule: CodedRule) -> Measure:
+        """Gain, covered rows and errors of a rule, exactly."""
+        fires = self.cover(rule.conditions)
+        weights = self.objective.weights
+        return Measure(
+            int(self.objective.gains(rule.label)[fires].sum()),
+            int(weights[fires].sum()),
+            int(weights[fires & self.objective.wrong(rule.label)].sum()),
+        )
+
+    def vi(self, gain: int) -> float:
+        """A gain in units as a float in the objective's own measure."""
+        return float(gain * self.objective.unit)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The row constraints in weight units; a rule that covers nothing is no rule."""
+        total = int(self.objective.weights.sum())
+        scale = self.objective.weight_scale
+        asked = self.constraints.min_coverage
+        rows = Fraction(asked) * scale if isinstance(asked, int) else _decimal(asked) * total
+        errors = self.constraints.max_errors
+        most = total if errors is None else min(total, math.floor(_decimal(errors) * scale))
+        return Limits(max(1, math.ceil(rows)), most, _decimal(self.constraints.min_precision))
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether covering nothing is an answer (it is, unless a minimum coverage is asked)."""
+        return self.constraints.min_coverage == 0
+
+    def within_limits(self, measure: Measure) -> bool:
+        """Whether coverage, errors and precision are as demanded."""
+        limits = self.limits
+        return (
+            measure.covered >= limits.min_covered
+            and measure.errors <= limits.max_errors
+            and measure.covered - measure.errors >= limits.precision * measure.covered
+        )
+
+    def key(self, rule: CodedRule, measure: Measure) -> tuple[Any, ...]:
+        """The order of rules, best first: the documented tie-break of every exact engine.
+
+        Larger gain; fewer conditions; fewer errors; the order of features in the table; the
+        looser condition; the first class.
+        """
+        conditions = rule.conditions
+        return (
+            -measure.gain,
+            len(conditions),
+            measure.errors,
+            tuple(c.feature for c in conditions),
+            tuple(tightness(c, self.table.columns[c.feature].n_values) for c in conditions),
+            rule.label,
+        )
+
+    # -- whether a rule fits -----------------------------------------------------------------
+
+    def objection(self, rule: CodedRule) -> str | None:
+        """Why the rule is not one of this problem's, or None if it is."""
+        if rule.label not in self.objective.labels:
+            return "its class is not the target class"
+        used = [c.feature for c in rule.conditions]
+        if not self.required <= set(used):
+            return "it does not use every required feature"
+        if self.constraints.once and len(set(used)) < len(used):
+            return "it uses a feature more than once"
+        if not any(self.fits(chain, rule.conditions) for chain in self.chains):
+            return "it does not fit the structure"
+        if not self.within_limits(self.measure(rule)):
+            return "its coverage, precision or errors are not as demanded"
+        return None
+
+    def fits(self, chain: Chain, conditions: tuple[CodedCondition, ...]) -> bool:
+        """Whether the chain's levels can apply exactly these simplified conditions.
+
+        Every condition takes a level of its own; a level that is left over must be one that may
+        be vacuous, or must find something to repeat: a condition that the rule implies.
+        """
+        if len(conditions) > len(chain):
+            return False
+        fillers = tuple(self._implied(conditions))
+
+        def idle(level: Level) -> bool:
+            return level.vacuous or any(self.admits(level, filler) for filler in fillers)
+
+        def place(index: int, free: tuple[Level, ...]) -> bool:
+            if index == len(conditions):
+                return all(idle(level) for level in free)
+            return any(
+                self.admits(level, conditions[index])
+                and place(index + 1, free[:at] + free[at + 1 :])
+                for at, level in enumerate(free)
+            )
+
+        return place(0, chain)
+
+    def _implied(self, conditions: tuple[CodedCondition, ...]) -> Iterator[CodedCondition]:
+        for condition in conditions:
+            feature, op = condition.feature, condition.op
+            yield condition
+            if op in (Op.EQ, Op.IN):
+                kept = condition.levels or (condition.code,)
+                for code in range(self.table.columns[feature].n_values):
+                    if code not in kept:
+                        yield CodedCondition(feature, Op.NE, code)
+            if feature in self.subset_features and op in (Op.EQ, Op.IN):
+                yield from (
+                    other
+                    for other in self.conditions_of(feature, right=True, left=True)
+                    if other.op is Op.IN and set(other.levels) >= set(kept)
+                )
+            if op is not Op.MISSING:
+                yield CodedCondition(feature, Op.PRESENT)
+
+    # -- names and thresholds ----------------------------------------------------------------
+
+    def lift(self, rule: CodedRule) -> Rule:
+        """The rule with names, readable thresholds and its class."""
+        conditions = [lift_condition(self.table, c) for c in rule.conditions]
+        return Rule(conditions, self.table.classes[rule.label])
+
+    def lower(self, rule: Rule) -> CodedRule:
+        """The coded rule that covers the same rows of the table as `rule`."""
+        conditions = tuple(lower_condition(self.table, c) for c in rule.conditions)
+        coded = tuple(c for c in conditions if c is not None)
+        return CodedRule(simplify(coded), class_code(self.table, rule.label))
+
+    @property
+    def is_vi(self) -> bool:
+        """Whether the objective is the paper's VI (rather than any row gains)."""
+        return not isinstance(self.objective, RowGains)
+
+
+# Which side of a split each operator is: True for right (>=), False for left (<), as in the
+# paper's branching constraints; a subset may stand on either side.
+_SIDES = (
+    (Op.GE, True),
+    (Op.LT, False),
+    (Op.EQ, True),
+    (Op.NE, False),
+    (Op.IN, True),
+    (Op.IN, False),
+    (Op.MISSING, True),
+    (Op.PRESENT, False),
+)
+
+
+def class_code(table: Table, label: Any) -> int:
+    """The code of a class, refusing one that the table does not have."""
+    for code, known in enumerate(table.classes.tolist()):
+        if known == label and isinstance(known, str) == isinstance(label, str):
+            return code
+    shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
+    raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")
+
+
+def _decimal(value: float) -> Fraction:
+    """A number as the user wrote it: 0.95 is 95/100, not its binary neighbour."""
+    return Fraction(str(value)) if isinstance(value, float) else Fraction(value)

@@ -1,0 +1,204 @@
+"""How long an engine may work, and what it may claim afterwards."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Real
+from typing import Any
+
+from opdt.errors import InputError
+from opdt.rules import Rule
+
+
+class Status(StrEnum):
+    """What is known about the rule of a solution."""
+
+    OPTIMAL = "optimal"  # no rule of the problem is better: proven
+    FEASIBLE = "feasible"  # the best rule so far; `bound` says how much better one could be
+    NO_PATTERN = "no_pattern"  # no rule gains anything: proven
+    INFEASIBLE = "infeasible"  # no rule meets the constraints: proven
+    UNKNOWN = "unknown"  # stopped before any rule that meets the constraints was found
+
+
+class StopReason(StrEnum):
+    """Why an engine stopped."""
+
+    FINISHED = "finished"
+    TIME = "time limit"
+    NODES = "node limit"
+    MEMORY = "memory limit"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a progress callback is told, while an engine works.
+
+    Values are in the measure of the objective (VI, in rows); `done` is the share of the search
+    space that is settled, from 0 to 1; a `KeyboardInterrupt` raised by the callback stops the
+    engine like Ctrl-C.
+    """
+
+    seconds: float
+    value: float
+    bound: float
+    done: float
+
+    @property
+    def gap(self) -> float:
+        """How much better an undiscovered rule could be."""
+        return self.bound - self.value
+
+
+@dataclass(frozen=True, slots=True)
+class TracePoint:
+    """A moment at which value or bound improved."""
+
+    seconds: float
+    value: float
+    bound: float
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts of the work done; the same names for every engine, 0 where they do not apply."""
+
+    nodes: int = 0  # partial rules considered
+    evaluations: int = 0  # sets of features (or rules) evaluated on rows
+    pruned: int = 0  # sets of features dismissed by a bound
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits on an engine's work; all optional.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        Wall-clock time.
+    nodes : int, optional
+        Number of search nodes.
+    memory : int, optional
+        Bytes an engine may allocate for itself, beyond the coded table.
+    threads : int, optional
+        Number of threads; None or -1 means all cores this process may use.
+    cancel : threading.Event, optional
+        Set it from anywhere to stop the engine.
+    progress : callable, optional
+        Called with a `Progress` from time to time, in the thread that called the engine.
+    """
+
+    seconds: float | None = None
+    nodes: int | None = None
+    memory: int | None = None
+    threads: int | None = None
+    cancel: threading.Event | None = None
+    progress: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, unit in (("seconds", "seconds"), ("nodes", "nodes"), ("memory", "bytes")):
+            value = getattr(self, name)
+            bad = isinstance(value, bool) or not isinstance(value, Real) or not value >= 0
+            if value is not None and bad:
+                raise InputError(f"'{name}' must be a number of {unit} >= 0 or None, got {value!r}.")
+        threads = self.threads
+        if threads is not None and (
+            isinstance(threads, bool) or not isinstance(threads, int) or threads == 0 or threads < -1
+        ):
+            raise InputError(
+                f"'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, got {threads!r}."
+            )
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads to use."""
+        if self.threads is not None and self.threads > 0:
+            return self.threads
+        if hasattr(os, "sched_getaffinity"):
+            return max(1, len(os.sched_getaffinity(0)))
+        return os.cpu_count() or 1
+
+    def start(self) -> Clock:
+        """A running clock with these limits."""
+        return Clock(self)
+
+
+class Clock:
+    """A running budget: elapsed time, and whether to stop."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._started = time.perf_counter()
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._started
+
+    def remaining(self) -> float:
+        """Seconds left; infinity without a limit."""
+        limit = self.budget.seconds
+        return float("inf") if limit is None else limit - self.elapsed()
+
+    def stop(self, nodes: int = 0) -> StopReason | None:
+        """The limit that is reached, if any."""
+        budget = self.budget
+        if budget.cancel is not None and budget.cancel.is_set():
+            return StopReason.CANCELLED
+        if budget.nodes is not None and nodes >= budget.nodes:
+            return StopReason.NODES
+        if self.remaining() <= 0:
+            return StopReason.TIME
+        return None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A rule and what is proven about it: `value <= optimum <= bound`, always.
+
+    Attributes
+    ----------
+    rule : Rule or None
+        The best rule found; None when there is no pattern, or nothing was found.
+    value, bound : float
+        The rule's VI (0 without a rule), and a limit that no rule of the problem exceeds.
+    status : Status
+    stopped_by : StopReason
+    covered, errors : float
+        Training rows the rule covers, and those of another class among them (weighted).
+    seconds : float
+        Time the engine took.
+    trace : tuple of TracePoint
+        Every improvement of value or bound.
+    statistics : Statistics
+    engine : str
+    """
+
+    rule: Rule | None
+    value: float
+    bound: float
+    status: Status
+    stopped_by: StopReason = StopReason.FINISHED
+    covered: float = 0.0
+    errors: float = 0.0
+    seconds: float = 0.0
+    trace: tuple[TracePoint, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics)
+    engine: str = ""
+    details: Any = None
+
+    @property
+    def gap(self) -> float:
+        """How much better an undiscovered rule could be; 0 when proven optimal."""
+        return self.bound - self.value
+
+    @property
+    def precision(self) -> float:
+        """Share of the covered rows that are of the rule's class; NaN without a rule."""
+        return 1 - self.errors / self.covered if self.covered else float("nan")
