@@ -56,7 +56,7 @@ $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
 # A half-made environment would look finished to make, hence the removal.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	  echo "opdt needs Python 3.11 or newer, '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing);" \
+	  echo "opdt needs Python 3.11 or newer, and '$(PYTHON)' is not;" \
 	    "name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
