@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def code_column(name: str, raw: Raw, kind: Kind | None = None) -> Column:
     return Column(name, kind, codes, distinct if kind is Kind.NUMERIC else _as_levels(distinct))
 
 
-def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> tuple[Column, ...]:
+def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> list[Column]:
     """Return the columns of a two-dimensional float or integer array, all of them numeric.
 
     Ranks many narrow columns in one go, which for small tables is several times faster than
@@ -87,25 +88,20 @@ def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> tuple[Column, ...
     Parameters
     ----------
     names : sequence of str of length n_features
-    matrix : ndarray of shape (n_rows, n_features), float64, int64 or uint64
+    matrix : ndarray of shape (n_rows, n_features), any float or signed integer type
     """
     n_rows, n_features = matrix.shape
+    dtype = np.dtype(np.float64 if matrix.dtype.kind == "f" else np.int64)
     codes = np.empty((n_features, n_rows), dtype=np.int32)
     step = max(1, _BLOCK_CELLS // max(1, n_rows))
     columns: list[Column] = []
     for start in range(0, n_features, step):
         stop = min(start + step, n_features)
         # Adding zero turns -0.0 into 0.0, so that equal values also look equal.
-        block = np.add(matrix[:, start:stop].T, matrix.dtype.type(0), order="C")
+        block = np.add(matrix[:, start:stop].T, dtype.type(0), order="C", dtype=dtype)
         values = _rank_block(block, codes[start:stop], names[start:stop])
-        columns += map(
-            Column,
-            names[start:stop],
-            [Kind.NUMERIC] * (stop - start),
-            codes[start:stop],
-            values,
-        )
-    return tuple(columns)
+        columns += map(Column, names[start:stop], repeat(Kind.NUMERIC), codes[start:stop], values)
+    return columns
 
 
 def check_finite(values: NDArray[np.float64], what: str) -> None:
@@ -123,31 +119,36 @@ def _rank_block(
 ) -> list[NDArray[Any]]:
     """Fill `codes` (n_features, n_rows) with the ranks of each row of `block`; return the values.
 
-    NaN sorts last, so the distinct values of a row are a prefix of it.
+    Each NaN counts as a fresh value, but sorts last, so it moves no other value's rank.
     """
     absent = None
     if block.dtype.kind == "f" and not np.isfinite(block).all():
         for name, row in zip(names, block, strict=True):
             check_finite(row, f"column {name!r}")
         absent = np.isnan(block)
+    # Positions in the flat block, so that one plain index serves to take and to put.
     order = np.argsort(block, axis=1)
-    ordered = np.take_along_axis(block, order, axis=1)
+    order += np.arange(0, block.size, block.shape[1])[:, None]
+    ordered = block.reshape(-1)[order]
     fresh = np.empty(block.shape, dtype=bool)
     fresh[:, :1] = True
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=fresh[:, 1:])
     ranks = np.cumsum(fresh, axis=1, dtype=np.int32)
     ranks -= 1
-    np.put_along_axis(codes, order, ranks, axis=1)
-    if absent is None:
-        return [row[new] for row, new in zip(ordered, fresh, strict=True)]
-    codes[absent] = -1
-    present = block.shape[1] - absent.sum(axis=1)
-    return [row[:n][new[:n]] for row, new, n in zip(ordered, fresh, present, strict=True)]
+    codes.reshape(-1)[order] = ranks
+    if absent is not None:
+        codes[absent] = -1
+        fresh &= ~np.isnan(ordered)
+    distinct = ordered[fresh]
+    ends = np.cumsum(np.count_nonzero(fresh, axis=1)).tolist()
+    return [distinct[i:j] for i, j in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def _rank(values: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the ranks and the sorted distinct values of an array without missing values."""
     codes = np.empty((1, len(values)), dtype=np.int32)
+    if not len(values):
+        return codes[0], values
     (distinct,) = _rank_block(values[None], codes, [""])
     return codes[0], distinct
 

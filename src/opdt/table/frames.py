@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -16,8 +16,10 @@ from opdt.table.kinds import Kind, unknown_column
 from opdt.table.raw import Raw, as_numeric, from_array, from_sequence, with_missing
 from opdt.table.read import read_frame
 
+# Above this, coding one column costs so much more than fetching it that blocks gain nothing.
+_FEW_ROWS = 100_000
 
-@runtime_checkable
+
 class Source(Protocol):
     """An input table, whatever library it came from; open one with `open_source`."""
 
@@ -32,8 +34,11 @@ class Source(Protocol):
     def column(self, index: int) -> Raw:
         """Return one column's values, not coded."""
 
-    def matrix(self) -> NDArray[Any] | None:
-        """Return all columns as one float64 or 64-bit integer array, if that needs no copying."""
+    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+        """Return those wanted columns that are best coded together.
+
+        Each block is the columns' positions and a (n_rows, n_columns) array of float64 or int64.
+        """
 
 
 class ArraySource:
@@ -48,9 +53,14 @@ class ArraySource:
         """Return one column's values, not coded."""
         return from_array(self.values[:, index], f"column {self.names[index]!r}")
 
-    def matrix(self) -> NDArray[Any] | None:
-        """Return the array itself if it is of a 64-bit number type or a shorter float."""
-        return _plain_matrix(self.values)
+    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+        """Return the whole array if it is one of numbers."""
+        values = self.values
+        if values.dtype.kind not in "fi" or isinstance(values, np.ma.MaskedArray):
+            return []
+        if len(wanted) < len(self.names):
+            values = values[:, wanted]
+        return [(wanted, values)]
 
 
 class PandasSource:
@@ -65,12 +75,21 @@ class PandasSource:
         """Return one column's values, not coded."""
         return from_values(self.frame.iloc[:, index], f"column {self.names[index]!r}")
 
-    def matrix(self) -> NDArray[Any] | None:
-        """Return the frame's block of numbers if all columns are of one NumPy number type."""
-        types = set(self.frame.dtypes)
-        if len(types) != 1 or not isinstance(next(iter(types)), np.dtype):
-            return None
-        return _plain_matrix(self.frame.to_numpy())
+    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+        """Return the columns of each NumPy number type, if few rows make copying them cheap."""
+        if self.n_rows > _FEW_ROWS:
+            return []
+        alike: dict[Any, list[int]] = {}
+        for index, dtype in enumerate(self.frame.dtypes):
+            if isinstance(dtype, np.dtype) and dtype.kind in "fi":
+                alike.setdefault(dtype, []).append(index)
+        keep = set(wanted)
+        alike = {dtype: [j for j in some if j in keep] for dtype, some in alike.items()}
+        whole = len(self.names)
+        return [
+            (some, (self.frame if len(some) == whole else self.frame.iloc[:, some]).to_numpy())
+            for some in alike.values()
+        ]
 
 
 class FrameSource:
@@ -86,9 +105,9 @@ class FrameSource:
         name = self.names[index]
         return _from_series(self.frame[name], f"column {name!r}")
 
-    def matrix(self) -> NDArray[Any] | None:
-        """Return None: these libraries keep each column apart."""
-        return None
+    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+        """Return nothing: these libraries keep each column apart."""
+        return []
 
 
 class MappingSource:
@@ -108,9 +127,9 @@ class MappingSource:
         """Return one column's values, not coded."""
         return self.raws[index]
 
-    def matrix(self) -> NDArray[Any] | None:
-        """Return None: each column stands apart."""
-        return None
+    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+        """Return nothing: each column stands apart."""
+        return []
 
 
 def open_source(X: Any) -> Source:
@@ -258,16 +277,6 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
     if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
         return with_missing(from_array(series.to_numpy(), what), missing)
     return from_sequence(series.to_list(), what)
-
-
-def _plain_matrix(values: NDArray[Any]) -> NDArray[Any] | None:
-    if isinstance(values, np.ma.MaskedArray):
-        return None
-    if values.dtype.kind == "f":
-        return values.astype(np.float64, copy=False)
-    if values.dtype.kind == "i":
-        return values.astype(np.int64, copy=False)
-    return None
 
 
 def _rows_to_array(X: Any) -> NDArray[Any]:

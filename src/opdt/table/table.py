@@ -136,7 +136,9 @@ def _labels_of(source: Source, y: Any) -> tuple[NDArray[np.int32], NDArray[Any]]
     if isinstance(y, str):
         return code_labels(source.column(find_column(source, y)))
     if y is None:
-        raise InputError("y is None; requires y to be passed, one label for each row of X.")
+        raise InputError(
+            "a table requires y to be passed, but the target y is None; give one label for each row."
+        )
     fixed_width = getattr(getattr(y, "dtype", None), "kind", "") == "U"
     return code_labels(from_values(y, "y"), fixed_width=fixed_width)
 
@@ -155,12 +157,14 @@ def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
 
 def _code(source: Source, features: list[int], chosen: Mapping[str, Kind]) -> tuple[Column, ...]:
     names = source.names
-    matrix = source.matrix()
-    if matrix is not None and Kind.CATEGORICAL not in chosen.values():
-        if len(features) < len(names):
-            matrix = matrix[:, features]
-        return code_matrix([names[j] for j in features], matrix)
-    return tuple(code_column(names[j], source.column(j), chosen.get(names[j])) for j in features)
+    plain = [j for j in features if names[j] not in chosen] if chosen else features
+    columns: dict[int, Column] = {}
+    for block, matrix in source.blocks(plain):
+        columns.update(zip(block, code_matrix([names[j] for j in block], matrix), strict=True))
+    for j in features:
+        if j not in columns:
+            columns[j] = code_column(names[j], source.column(j), chosen.get(names[j]))
+    return tuple(columns[j] for j in features)
 
 
 def _remark(table: Table) -> None:
