@@ -47,7 +47,7 @@ Chain: TypeAlias = tuple[Level, ...]
 
 
 def compile_chains(structure: Structure, groups: FeatureGroups) -> tuple[Chain, ...]:
-    """Return the fewest chains found that allow exactly the rules of a structure.
+    """Return the chains, as few as merging leaves, that allow exactly the rules of a structure.
 
     Every group of a splitting node must exist and hold a feature, also off the target paths: the
     paper's tree has to be completed there.
