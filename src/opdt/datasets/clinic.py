@@ -139,8 +139,7 @@ HEPATITIS = Source(
     fields=(
         *target("outcome", {"2": "live", "1": "die"}),
         *numeric("age"),
-        *categorical("sex", levels={"1": "male", "2": "female"}),
-        *categorical("steroid", "antivirals", "fatigue", "malaise", "anorexia"),
+        *categorical("sex", "steroid", "antivirals", "fatigue", "malaise", "anorexia"),
         *categorical("liver_big", "liver_firm", "spleen_palpable", "spiders", "ascites"),
         *categorical("varices"),
         *numeric("bilirubin", "alkaline_phosphatase", "sgot", "albumin", "protime"),
@@ -148,8 +147,8 @@ HEPATITIS = Source(
     ),
     about=(
         "Patients with hepatitis. Class 'live' is 2 in the raw file, 'die' is 1. The codes 1 and "
-        "2 of the symptoms are kept: the documentation lists 'no, yes', the data suggest the "
-        "reverse."
+        "2 of the categorical columns are kept: the documentation lists 'no, yes' for the "
+        "symptoms, the data suggest the reverse."
     ),
     citation=(
         "Hepatitis (1988), donated by G. Gong. UCI Machine Learning Repository. "

@@ -9,7 +9,6 @@ import tempfile
 import zipfile
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from opdt.datasets.optional import require
 from opdt.datasets.source import Source
@@ -111,14 +110,15 @@ class Bar:
     """A rich progress bar with the four names that pooch calls."""
 
     def __init__(self, title: str) -> None:
-        progress = require("rich.progress")
-        console = require("rich.console").Console(stderr=True)
-        self._progress: Any = progress.Progress(
+        from rich import progress
+        from rich.console import Console
+
+        self._progress = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
             progress.DownloadColumn(),
             progress.TimeRemainingColumn(),
-            console=console,
+            console=Console(stderr=True),
         )
         self._task = self._progress.add_task(title, total=None)
         self._progress.start()
@@ -126,12 +126,16 @@ class Bar:
     @property
     def total(self) -> float | None:
         """Size of the file in bytes; None while it is unknown."""
-        total: float | None = self._progress.tasks[0].total
-        return total
+        return self._progress.tasks[0].total
 
     @total.setter
     def total(self, n_bytes: int) -> None:
         self._progress.update(self._task, total=n_bytes or None)
+
+    @property
+    def done(self) -> float:
+        """Bytes counted so far."""
+        return self._progress.tasks[0].completed
 
     def update(self, n_bytes: int) -> None:
         """Count further bytes."""

@@ -8,12 +8,11 @@ from typing import Any
 from opdt.errors import EngineUnavailable
 
 
-def require(module: str) -> Any:
-    """Return an optional module, or say how to install its package."""
+def require(package: str) -> Any:
+    """Return an optional package, or say how to install it."""
     try:
-        return import_module(module)
+        return import_module(package)
     except ImportError as error:
-        package = module.partition(".")[0]
         raise EngineUnavailable(
             f"opdt.datasets needs {package}; run: pip install 'opdt[datasets]'"
         ) from error

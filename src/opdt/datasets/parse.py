@@ -55,7 +55,7 @@ def _lines(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
         line = line.strip()
         if not in_data:
             in_data = line.lower() == "@data"
-        elif not line or number in source.skip_lines:
+        elif not line or line.startswith("%") or number in source.skip_lines:
             continue
         elif skip_header:
             skip_header = False
