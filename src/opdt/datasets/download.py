@@ -39,10 +39,11 @@ def download(source: Source, *, progress: bool | None = None) -> bytes:
             return content
         problems.append(f"{url} {problem}")
     reason = "; ".join(problems) or source.by_hand
+    again = ", or connect to the internet and call opdt.datasets.fetch" if source.urls else ""
     raise InputError(
         f"dataset {source.name!r} could not be downloaded ({reason}): put {source.file!r} into a "
-        "folder and pass it as 'folder', name that folder in the environment variable OPDT_DATA, "
-        "or connect to the internet and call opdt.datasets.fetch."
+        "folder and pass it as 'folder' or name it in the environment variable OPDT_DATA"
+        f"{again}."
     )
 
 
