@@ -1,1 +1,66 @@
 """Find the single best rule in a table, and prove that it is the best."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from opdt.discover import discover
+from opdt.engines import engine_names
+from opdt.errors import (
+    EngineFailure,
+    EngineUnavailable,
+    InputError,
+    OpdtError,
+    OpdtWarning,
+    UnsupportedProblem,
+)
+from opdt.problem import Constraints, FeatureGroups, Structure, read_structure, write_structure
+from opdt.rules import Condition, Rule, read_rule, write_rule
+from opdt.solution import Budget, Solution, Status
+from opdt.table import Table
+
+if TYPE_CHECKING:
+    from opdt.estimators import OPDTClassifier
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Budget",
+    "Condition",
+    "Constraints",
+    "EngineFailure",
+    "EngineUnavailable",
+    "FeatureGroups",
+    "InputError",
+    "OPDTClassifier",
+    "OpdtError",
+    "OpdtWarning",
+    "Rule",
+    "Solution",
+    "Status",
+    "Structure",
+    "Table",
+    "UnsupportedProblem",
+    "__version__",
+    "discover",
+    "engine_names",
+    "read_rule",
+    "read_structure",
+    "write_rule",
+    "write_structure",
+]
+
+# scikit-learn and SciPy take most of a second to import, so they wait until they are asked for.
+_LATER = {"OPDTClassifier": "opdt.estimators"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'opdt' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,207 @@
+"""The best rule as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from opdt.discover import StructureLike, discover
+from opdt.engines import Engine
+from opdt.estimators.inputs import check_fit, check_predict, take_rows
+from opdt.problem import Constraints
+from opdt.rules import Rule
+from opdt.solution import Solution, Status
+from opdt.table import Table, column_names
+from opdt.table.labels import check_weights
+
+
+class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that consists of the one best rule.
+
+    Where the rule fires it predicts the rule's class; elsewhere the other class, or with more
+    than two classes the most frequent of the others. Data frames (pandas, polars, Arrow) are
+    read by column: text and categories become categorical features, and missing values stay
+    missing.
+
+    Parameters
+    ----------
+    max_depth : int, optional
+        The largest number of conditions; the structure's depth, or 2, if left out.
+    w : float
+        The price of one error, in rows: VI = rows covered - w × errors among them.
+    structure : Structure, sequence of group names, or path, optional
+        Which features may be used where: `["cat", "num"]`, a `Structure`, or a structure file.
+    groups : mapping of name to features, optional
+        Groups that the structure refers to, beside `all`, `num` and `cat`.
+    target : class, optional
+        The class to find a rule for; the best over all classes if left out.
+    constraints : Constraints or mapping of its arguments, optional
+    engine : str or Engine
+        See `opdt.engine_names()`.
+    time_limit : float, optional
+        Seconds after which the best rule so far is taken, with a true bound.
+    n_jobs : int, optional
+        Threads; all cores if left out.
+
+    Attributes
+    ----------
+    rule_ : Rule or None
+        The rule; None when there is no pattern.
+    vi_, bound_ : float
+        The rule's VI on the training rows, and a limit that no rule exceeds.
+    status_ : Status
+        What is proven: optimal, feasible, no_pattern, infeasible, unknown.
+    solution_ : Solution
+        Everything the engine reports.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only after a fit on a frame whose column names are all strings.
+
+    Examples
+    --------
+    >>> model = OPDTClassifier(max_depth=1, w=2).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
+    >>> print(model.rule_)
+    IF x0 < 2.5 THEN 0
+    >>> model.predict([[0], [9]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        max_depth: int | None = None,
+        w: float = 10.0,
+        *,
+        structure: StructureLike = None,
+        groups: Mapping[str, Iterable[str]] | None = None,
+        target: Any = None,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        engine: str | Engine = "search",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.w = w
+        self.structure = structure
+        self.groups = groups
+        self.target = target
+        self.constraints = constraints
+        self.engine = engine
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the rule.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+            Row weights; a row of weight zero counts as if it were not there.
+        """
+        X, y = check_fit(self, X, y)
+        weights = check_weights(sample_weight, len(y))
+        if weights is not None and not weights.all():
+            keep = weights > 0
+            X, y, weights = take_rows(X, keep), y[keep], weights[keep]
+        table = Table.build(X, y, sample_weight=weights)
+        solution = discover(
+            table,
+            max_depth=self.max_depth,
+            w=self.w,
+            structure=self.structure,
+            groups=self.groups,
+            target=self.target,
+            constraints=self.constraints,
+            engine=self.engine,
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+        )
+        self.solution_: Solution = solution
+        self.rule_: Rule | None = solution.rule
+        self.vi_: float = solution.value
+        self.bound_: float = solution.bound
+        self.status_: Status = solution.status
+        self.classes_ = table.classes
+        self._names = table.names
+        self._learn_parts(table, self.covers(X))
+        return self
+
+    def _learn_parts(self, table: Table, inside: NDArray[np.bool_]) -> None:
+        """Choose the class of the rows outside (row 0) and inside (row 1), and the scores.
+
+        The score of a class is its share of the part's training rows; the predicted class gets
+        one more, which makes it the largest whatever the shares are.
+        """
+        n_classes = len(table.classes)
+        weights = np.ones(table.n_rows) if table.weights is None else table.weights
+        counts = np.stack(
+            [
+                np.bincount(table.labels[part], weights[part], n_classes)
+                for part in (~inside, inside)
+            ]
+        )
+        overall = counts.sum(axis=0)
+        if self.rule_ is None:
+            chosen = [int(overall.argmax())] * 2
+        else:
+            label = table.classes.tolist().index(self.rule_.label)
+            others = np.where(np.arange(n_classes) == label, -1.0, overall)
+            chosen = [int(others.argmax()), label]
+        self._chosen = np.array(chosen)
+        self._scores = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+        self._scores[[0, 1], chosen] += 1
+
+    def covers(self, X: Any) -> NDArray[np.bool_]:
+        """Rows on which the rule fires, boolean, shape (n_rows,); none without a rule.
+
+        Parameters
+        ----------
+        X : data frame or array-like
+            A frame needs only the rule's own columns; an array needs all columns of the fit.
+        """
+        check_is_fitted(self)
+        rule = Rule((), None) if self.rule_ is None else self.rule_
+        X, by_name = check_predict(self, X, rule.features)
+        if not by_name:
+            rule = self._by_position(rule, column_names(X))
+        fires = rule.covers(X)
+        return fires if self.rule_ is not None else np.zeros_like(fires)
+
+    def _by_position(self, rule: Rule, names: tuple[str, ...]) -> Rule:
+        """The rule with the names that an input without the names of the fit has."""
+        place = dict(zip(self._names, names, strict=True))
+        return Rule([replace(c, feature=place[c.feature]) for c in rule.conditions], rule.label)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row, shape (n_rows,)."""
+        inside = self.covers(X)
+        return np.asarray(self.classes_[self._chosen[inside.astype(np.intp)]])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores that agree with `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            With two classes positive for `classes_[1]`; with more, the largest is predicted.
+        """
+        inside = self.covers(X)
+        scores = self._scores[inside.astype(np.intp)]
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        # One rule names one class and its complement: it cannot tell three classes apart.
+        tags.classifier_tags.poor_score = True
+        return tags

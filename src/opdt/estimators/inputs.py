@@ -1,0 +1,73 @@
+"""What scikit-learn may hand to an estimator, checked by scikit-learn's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from opdt.table import column_names
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame that is read by column, rather than turned into an array."""
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def check_fit(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """X and y for a fit; a frame stays as it is, anything else becomes a 2-D array.
+
+    Sets `n_features_in_`, and `feature_names_in_` where X has names. What the values may be is
+    checked by the table, which allows more than scikit-learn does.
+    """
+    X = as_rows(X)
+    validate_data(estimator, X, y, skip_check_array=True)
+    if not is_frame(X):
+        X = check_array(X, input_name="X", estimator=estimator, **_ARRAY)
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    return X, y
+
+
+def check_predict(estimator: Any, X: Any, needed: Sequence[str]) -> tuple[Any, bool]:
+    """X for a prediction, and whether its columns go by name rather than by position.
+
+    scikit-learn wants every column of the fit in its order. A rule is content with its own
+    columns, so a frame is refused (with scikit-learn's message) only when one of those is
+    missing, or when all columns of the fit are there in another order.
+    """
+    if not is_frame(X):
+        return validate_data(estimator, as_rows(X), reset=False, **_ARRAY), False
+    fitted = getattr(estimator, "feature_names_in_", None)
+    names = set(column_names(X))
+    by_name = fitted is not None and names.issuperset(needed)
+    if not by_name or names == set(fitted):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    return X, by_name
+
+
+def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:
+    """The rows of X, a frame or an array, where `keep` is true."""
+    if is_frame(X):
+        return nw.from_native(X, eager_only=True).filter(keep.tolist()).to_native()
+    return X[keep]
+
+
+def as_rows(X: Any) -> Any:
+    """Lists of rows that hold text as an array of objects, since NumPy would turn numbers to text."""
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        return np.array(X, dtype=object)
+    return X
+
+
+# Text and missing values are welcome; infinite values, sparse and 1-D input are not.
+_ARRAY: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
