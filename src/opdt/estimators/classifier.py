@@ -68,7 +68,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> model = OPDTClassifier(max_depth=1, w=2).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
     >>> print(model.rule_)
-    IF x0 < 2.5 THEN 0
+    IF x0 >= 2.5 THEN 1
     >>> model.predict([[0], [9]]).tolist()
     [0, 1]
     """
@@ -156,7 +156,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             others = np.where(np.arange(n_classes) == label, -1.0, overall)
             chosen = [int(others.argmax()), label]
         self._chosen = np.array(chosen)
-        self._scores = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+        total = counts.sum(axis=1, keepdims=True)
+        self._scores = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
         self._scores[[0, 1], chosen] += 1
 
     def covers(self, X: Any) -> NDArray[np.bool_]:
@@ -194,7 +195,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             With two classes positive for `classes_[1]`; with more, the largest is predicted.
         """
         inside = self.covers(X)
-        scores = self._scores[inside.astype(np.intp)]
+        scores: NDArray[np.float64] = self._scores[inside.astype(np.intp)]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def __sklearn_tags__(self) -> Any:

@@ -50,7 +50,7 @@ def check_predict(estimator: Any, X: Any, needed: Sequence[str]) -> tuple[Any, b
     fitted = getattr(estimator, "feature_names_in_", None)
     names = set(column_names(X))
     by_name = fitted is not None and names.issuperset(needed)
-    if not by_name or names == set(fitted):
+    if fitted is None or not by_name or names == set(fitted):
         validate_data(estimator, X, reset=False, skip_check_array=True)
     return X, by_name
 
@@ -63,7 +63,7 @@ def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:
 
 
 def as_rows(X: Any) -> Any:
-    """Lists of rows that hold text as an array of objects, since NumPy would turn numbers to text."""
+    """Lists of rows with text as an array of objects; NumPy would make text of the numbers."""
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         return np.array(X, dtype=object)
     return X
