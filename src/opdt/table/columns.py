@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.table.kinds import Kind
-from opdt.table.raw import Raw, as_numeric
+from opdt.table.raw import Raw, as_numeric, rows
 
 # Cells ranked in one go: large enough to hide the cost per call, small enough for the cache.
 _BLOCK_CELLS = 1 << 18
@@ -59,13 +59,17 @@ def code_column(name: str, raw: Raw, kind: Kind | None = None) -> Column:
 
     Takes O(n log n) for numbers and dates, O(n) and the sorting of the levels for text.
     """
-    what = f"column {name!r}"
     kind = raw.kind if kind is None else kind
+    codes, values = code_values(raw, kind, f"column {name!r}")
+    return Column(name, kind, codes, values)
+
+
+def code_values(raw: Raw, kind: Kind, what: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return the codes of all rows and the sorted distinct values; errors call it `what`."""
     if kind is Kind.NUMERIC:
         raw = as_numeric(raw, what)
     if raw.values.dtype == object:
-        codes, values = _code_levels(raw.values, what)
-        return Column(name, kind, codes, values)
+        return _code_levels(raw.values, what)
     if raw.values.dtype.kind == "f":
         check_finite(raw.values, what)
     values = raw.values
@@ -76,7 +80,7 @@ def code_column(name: str, raw: Raw, kind: Kind | None = None) -> Column:
     else:
         codes = np.full(len(values), -1, dtype=np.int32)
         codes[~raw.missing], distinct = _rank(values[~raw.missing])
-    return Column(name, kind, codes, distinct if kind is Kind.NUMERIC else _as_levels(distinct))
+    return codes, distinct if kind is Kind.NUMERIC else _as_levels(distinct)
 
 
 def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> list[Column]:
@@ -109,8 +113,8 @@ def check_finite(values: NDArray[np.float64], what: str) -> None:
     infinite = np.isinf(values)
     if infinite.any():
         raise InputError(
-            f"{what} contains infinity ({int(infinite.sum())} infinite values, first at row "
-            f"{int(infinite.argmax())}); replace them by finite numbers or by missing values."
+            f"{what} contains infinity in {rows(infinite)}; "
+            "replace it by a finite number or by a missing value."
         )
 
 

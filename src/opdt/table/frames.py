@@ -89,6 +89,7 @@ class PandasSource:
         return [
             (some, (self.frame if len(some) == whole else self.frame.iloc[:, some]).to_numpy())
             for some in alike.values()
+            if some
         ]
 
 
@@ -115,7 +116,7 @@ class MappingSource:
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self.names = tuple(map(str, columns))
-        self.raws = [from_values(v, f"column {k!s}") for k, v in columns.items()]
+        self.raws = [from_values(v, f"column {str(k)!r}") for k, v in columns.items()]
         lengths = {len(raw.values) for raw in self.raws}
         if len(lengths) > 1:
             raise InputError(
@@ -144,7 +145,7 @@ def open_source(X: Any) -> Source:
     """
     if isinstance(X, ArraySource | PandasSource | FrameSource | MappingSource):
         return X
-    if isinstance(X, np.ndarray):
+    if type(X) is np.ndarray or isinstance(X, np.ma.MaskedArray):
         return _array_source(X)
     if isinstance(X, str | PathLike):
         X = read_frame(X)
@@ -270,6 +271,8 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
     if isinstance(dtype, nw.String):
         values = series.to_numpy().astype(object)
         return with_missing(Raw(values, None, Kind.CATEGORICAL), missing)
+    if dtype in (nw.Int128, nw.UInt128):
+        return from_sequence(series.to_list(), what)  # wider than any of NumPy's
     if missing.any() and dtype.is_integer():
         series = series.fill_null(0)
     elif missing.any() and dtype == nw.Boolean:
@@ -286,10 +289,12 @@ def _rows_to_array(X: Any) -> NDArray[Any]:
         if values.dtype.kind in "US" and not hasattr(X, "__array__"):
             values = np.array(X, dtype=object)
     except (TypeError, ValueError):
+        raise InputError("the rows of X must be of equal length, one cell per column.") from None
+    if values.ndim == 0:
         raise InputError(
-            "X must be rows of equal length, a data frame, or a path, "
-            f"got {type(X).__name__!r} that is none of them."
-        ) from None
+            "X must be a two-dimensional array, a data frame, a mapping of columns or a path, "
+            f"got {type(X).__name__!r}."
+        )
     return values
 
 
@@ -301,4 +306,4 @@ def _array_source(values: NDArray[Any]) -> ArraySource:
             f"X: Expected 2D array, got {values.ndim}D array instead; Reshape your data with "
             "X.reshape(-1, 1) for one column or X.reshape(1, -1) for one row."
         )
-    return ArraySource(np.asanyarray(values))
+    return ArraySource(values)

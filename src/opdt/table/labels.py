@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table.columns import check_finite, code_column
+from opdt.table.columns import check_finite, code_values
 from opdt.table.kinds import Kind
-from opdt.table.raw import Raw
+from opdt.table.raw import Raw, rows
 
 
 def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -19,7 +19,7 @@ def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int3
     Parameters
     ----------
     raw : Raw
-        The labels as they came.
+        The labels as they came, at least one.
     fixed_width : bool
         Whether they came as NumPy's fixed-width text; the classes then have that type too.
 
@@ -31,8 +31,7 @@ def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int3
     """
     if raw.missing is not None:
         raise InputError(
-            f"y contains NaN or other missing labels ({int(raw.missing.sum())} of "
-            f"{len(raw.values)}, first at row {int(raw.missing.argmax())}); drop those rows."
+            f"Input y contains NaN or another missing label in {rows(raw.missing)}; drop them."
         )
     kind = raw.values.dtype.kind
     if kind == "M":
@@ -44,17 +43,19 @@ def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int3
                 "y has fractions (Unknown label type: continuous), so this looks like a "
                 "regression target; cut it into classes first."
             )
-    column = code_column("y", raw, Kind.CATEGORICAL if kind in "Ob" else Kind.NUMERIC)
-    classes = column.values
+    labels, classes = code_values(raw, Kind.CATEGORICAL if kind in "Ob" else Kind.NUMERIC, "y")
     if kind == "b":
         classes = classes.astype(bool)
     elif fixed_width:
         classes = classes.astype(str)
     if len(classes) < 2:
-        only = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no class"
-        raise InputError(f"y has only {only}; a rule needs labels of at least two classes.")
+        only = classes.tolist()[0]
+        raise InputError(
+            f"y has only one class, {only!r}; a rule tells at least two classes apart."
+        )
+    labels.setflags(write=False)
     classes.setflags(write=False)
-    return column.codes, classes
+    return labels, classes
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -75,7 +75,7 @@ def from_array(values: NDArray[Any], what: str) -> Raw:
         return _masked(values, np.isnat(values), Kind.NUMERIC)
     if kind == "O":
         return from_objects(values, what)
-    if kind in "USTa":
+    if kind in "UST":
         return Raw(values.astype(object), None, Kind.CATEGORICAL)
     if kind == "c":
         raise InputError(
@@ -125,6 +125,12 @@ def with_missing(raw: Raw, missing: NDArray[np.bool_]) -> Raw:
     return Raw(values, missing | raw.mask, raw.kind)
 
 
+def rows(mask: NDArray[np.bool_]) -> str:
+    """Return how many rows a mask marks and the first of them, for a message."""
+    count = int(mask.sum())
+    return f"{count} row{'s' if count > 1 else ''} (first at row {int(mask.argmax())})"
+
+
 def as_numeric(raw: Raw, what: str) -> Raw:
     """Return a column as numbers or dates, reading them out of text where it holds text."""
     if raw.values.dtype != object:
@@ -134,11 +140,11 @@ def as_numeric(raw: Raw, what: str) -> Raw:
         return judged
     cells = raw.values.tolist()
     parsed = {cell: _parse(cell) for cell in set(cells)}
-    bad = [i for i, cell in enumerate(cells) if cell is not None and parsed[cell] is None]
-    if bad:
+    bad = np.array([cell is not None and parsed[cell] is None for cell in cells])
+    if bad.any():
         raise InputError(
-            f"{what} cannot be read as numbers: {len(bad)} of its cells are not numbers "
-            f"(first at row {bad[0]}: {cells[bad[0]]!r}); clean them or treat it as categorical."
+            f"{what} holds no number but {cells[bad.argmax()]!r} or the like in {rows(bad)}; "
+            "clean it or treat the column as categorical."
         )
     result = from_sequence([parsed[cell] for cell in cells], what)
     if result.kind is not Kind.NUMERIC:

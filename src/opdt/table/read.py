@@ -119,7 +119,7 @@ def _read_with_pandas(file: Path, separator: str) -> Any:
         low_memory=False,
         encoding="utf-8-sig",
     )
-    for name in frame.columns[[not hasattr(t, "kind") or t.kind == "O" for t in frame.dtypes]]:
+    for name in frame.columns[[dtype.kind == "O" for dtype in frame.dtypes]]:
         text = frame[name].dropna()
         if len(text) and text.astype(str).str.fullmatch(_ISO_DATE).all():
             frame[name] = pandas.to_datetime(frame[name], format="ISO8601")

@@ -17,6 +17,7 @@ from opdt.table.columns import Column, code_column, code_matrix
 from opdt.table.frames import Source, check_names, find_column, from_values, open_source
 from opdt.table.kinds import Kind, check_kinds, unknown_column
 from opdt.table.labels import check_weights, code_labels
+from opdt.table.raw import Raw
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +86,9 @@ class Table:
         features = list(range(len(names)))
         if isinstance(y, str):
             features.remove(find_column(source, y))
-        labels, classes = _labels_of(source, y)
-        _check_shape(source, len(features), len(labels))
+        raw_labels = _raw_labels(source, y)
+        _check_shape(source, len(features), len(raw_labels.values))
+        labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
         chosen = check_kinds(kinds, [names[j] for j in features])
         columns = _code(source, features, chosen)
         weights = check_weights(sample_weight, source.n_rows)
@@ -132,15 +134,18 @@ class Table:
         return {name: j for j, name in enumerate(self.names)}
 
 
-def _labels_of(source: Source, y: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def _raw_labels(source: Source, y: Any) -> Raw:
     if isinstance(y, str):
-        return code_labels(source.column(find_column(source, y)))
+        return source.column(find_column(source, y))
     if y is None:
         raise InputError(
-            "a table requires y to be passed, but the target y is None; give one label for each row."
+            "a table requires y to be passed, but the target y is None; give one label a row."
         )
-    fixed_width = getattr(getattr(y, "dtype", None), "kind", "") == "U"
-    return code_labels(from_values(y, "y"), fixed_width=fixed_width)
+    return from_values(y, "y")
+
+
+def _is_fixed_width(y: Any) -> bool:
+    return isinstance(y, np.ndarray) and y.dtype.kind == "U"
 
 
 def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
@@ -178,12 +183,12 @@ def _remark(table: Table) -> None:
         if c.kind is Kind.CATEGORICAL and c.n_values == table.n_rows > 2
     ]
     for found, remark in (
-        (constant, "constant, so no condition can use it"),
-        (unique, "categorical with a different level in every row, such as an identifier"),
+        (constant, "constant columns, which no condition can use"),
+        (unique, "categorical columns with a different level in every row, as identifiers have"),
     ):
         if found:
             shown = ", ".join(map(repr, found[:10])) + (", …" if len(found) > 10 else "")
-            warnings.warn(f"columns that are {remark}: {shown}.", OpdtWarning, _outside())
+            warnings.warn(f"{remark}: {shown}.", OpdtWarning, _outside())
 
 
 def _outside() -> int:

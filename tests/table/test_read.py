@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opdt.errors import InputError
+from opdt.table import Kind, Table, column_names, read_frame
+
+TEXT = """\
+whole,part,truth,day,moment,name,label
+1,1.5,True,2020-01-01,2020-01-01 10:00:00,x,p
+2,,False,2020-01-02,2020-01-02T10:00:00.5,,q
+,NaN,True,,2020-01-02 11:00:00,"q, r",p
+4,2,True,1969-12-31,2020-01-02 11:00:00,NA,p
+"""
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "data.csv"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def use_only(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
+    find = importlib.util.find_spec
+    readers = {"polars", "pyarrow", "pandas"}
+    monkeypatch.setattr(
+        "opdt.table.read.find_spec",
+        lambda name: find(name) if name in libraries or name not in readers else None,
+    )
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "pandas"])
+def test_every_library_reads_the_same_table(
+    csv: Path, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_only(monkeypatch, library)
+    assert type(read_frame(csv)).__module__.startswith(library)
+    table = Table.build(csv, "label")
+    assert table.names == ("whole", "part", "truth", "day", "moment", "name")
+    assert [c.kind for c in table.columns] == [Kind.NUMERIC] * 5 + [Kind.CATEGORICAL]
+    assert [c.codes.tolist() for c in table.columns] == [
+        [0, 1, -1, 2],
+        [0, -1, -1, 1],
+        [1, 0, 1, 1],
+        [1, 2, -1, 0],
+        [0, 1, 2, 2],
+        [1, -1, 0, -1],
+    ]
+    assert table.columns[0].values.tolist() == [1, 2, 4]
+    assert table.columns[3].values[0] == np.datetime64("1969-12-31")
+    assert table.columns[4].values[1] == np.datetime64("2020-01-02T10:00:00.5")
+    assert table.columns[5].values.tolist() == ["q, r", "x"]
+    assert table.classes.tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize("libraries", [("polars",), ("pyarrow",), ("pandas", "pyarrow")])
+def test_every_library_reads_parquet(
+    tmp_path: Path, libraries: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [3, None, 1], "b": ["u", "v", None]}).write_parquet(tmp_path / "d.parquet")
+    use_only(monkeypatch, *libraries)
+    table = Table.build(tmp_path / "d.parquet", [0, 1, 0])
+    assert [c.codes.tolist() for c in table.columns] == [[1, -1, 0], [0, 1, -1]]
+
+
+def test_tabs_separate_the_cells_of_a_tsv(tmp_path: Path) -> None:
+    path = tmp_path / "data.tsv"
+    path.write_text("a\tb\n1\tx,y\n", encoding="utf-8")
+    assert column_names(path) == ("a", "b")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8-sig")
+    for library in ("polars", "pyarrow", "pandas"):
+        use_only(monkeypatch, library)
+        assert column_names(str(path)) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.csv", None, r"there is no file '.*none\.csv'"),
+        ("data.xls", "", r"cannot tell what '.*data\.xls' holds"),
+        ("data.csv", "", r"data\.csv' is empty"),
+        ("data.csv", "a,b,a\n1,2,3\n", r"duplicate column names: 'a'; rename them"),
+        ("data.parquet", "no parquet", r"cannot read '.*data\.parquet' as parquet"),
+        ("data.csv", "a,b\n", r"Found array with 0 sample\(s\)"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(
+    tmp_path: Path, name: str, content: Any, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        Table.build(tmp_path / name, "b")
+
+
+def test_without_any_library_the_cure_is_named(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_only(monkeypatch)
+    with pytest.raises(InputError, match=r"needs polars, pyarrow or pandas; run: pip install"):
+        read_frame(csv)
