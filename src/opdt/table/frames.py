@@ -116,8 +116,12 @@ class MappingSource:
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self.names = tuple(map(str, columns))
-        self.raws = [from_values(v, f"column {str(k)!r}") for k, v in columns.items()]
-        lengths = {len(raw.values) for raw in self.raws}
+        self.columns = list(columns.values())
+        if any(
+            not hasattr(column, "__len__") or isinstance(column, str) for column in self.columns
+        ):
+            raise InputError("X as a mapping must give a list or an array of cells for each name.")
+        lengths = set(map(len, self.columns))
         if len(lengths) > 1:
             raise InputError(
                 f"the columns of X must be of equal length, got lengths {sorted(lengths)}."
@@ -126,7 +130,7 @@ class MappingSource:
 
     def column(self, index: int) -> Raw:
         """Return one column's values, not coded."""
-        return self.raws[index]
+        return from_values(self.columns[index], f"column {self.names[index]!r}")
 
     def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
         """Return nothing: each column stands apart."""
