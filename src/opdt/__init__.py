@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib
+import typing
 
 from opdt.discover import discover
 from opdt.engines import engine_names
@@ -16,11 +16,12 @@ from opdt.errors import (
     UnsupportedProblem,
 )
 from opdt.problem import Constraints, FeatureGroups, Structure, read_structure, write_structure
+from opdt.report import RuleReport, rule_report, vi_index
 from opdt.rules import Condition, Rule, read_rule, write_rule
 from opdt.solution import Budget, Solution, Status
 from opdt.table import Table
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from opdt.estimators import OPDTClassifier
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "OpdtError",
     "OpdtWarning",
     "Rule",
+    "RuleReport",
     "Solution",
     "Status",
     "Structure",
@@ -47,18 +49,20 @@ __all__ = [
     "engine_names",
     "read_rule",
     "read_structure",
+    "rule_report",
+    "vi_index",
     "write_rule",
     "write_structure",
 ]
 
-# scikit-learn and SciPy take most of a second to import, so they wait until they are asked for.
+# scikit-learn takes most of a second to import, so it waits until it is asked for.
 _LATER = {"OPDTClassifier": "opdt.estimators"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name not in _LATER:
         raise AttributeError(f"module 'opdt' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    value = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
     return value
 
 

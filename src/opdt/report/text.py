@@ -1,0 +1,106 @@
+"""A solution as text: the rule, its numbers, and what is proven."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opdt.report.formats import format_count, format_seconds, format_share
+from opdt.rules import Rule
+from opdt.solution import Solution, Status
+from opdt.table import Table
+
+_NO_RULE = {
+    Status.NO_PATTERN: "No pattern: no rule covers enough rows to pay for its errors.",
+    Status.INFEASIBLE: "No rule meets the constraints.",
+    Status.UNKNOWN: "No rule that meets the constraints was found in time.",
+    Status.FEASIBLE: "No rule that pays for its errors was found in time.",
+}
+
+
+def describe_solution(solution: Solution, table: Table, w: float) -> str:
+    """The solution over several lines.
+
+    Parameters
+    ----------
+    solution : Solution
+    table : Table
+        The rows the rule was found on.
+    w : float
+        The price of one error that was asked for.
+
+    Examples
+    --------
+    >>> from opdt import Table, discover
+    >>> table = Table.build({"age": [25, 31, 47, 52]}, ["well", "well", "ill", "ill"])
+    >>> print(describe_solution(discover(table, max_depth=1, target="ill"), table, 10))
+    ... # doctest: +ELLIPSIS
+    IF   age >= 40
+    THEN ill
+    <BLANKLINE>
+    VI         2  (w = 10)
+    precision  100.0 %  (2 of 2 covered rows are ill)
+    coverage   50.0 %  (2 of 4 rows, 100.0 % of all ill)
+    status     proven optimal: no allowed rule has a larger VI
+    time       ... (search)
+    """
+    facts = [f"{name:<10} {text}" for name, text in solution_facts(solution, table, w)]
+    return "\n".join([*rule_lines(solution), "", *facts])
+
+
+def rule_lines(solution: Solution) -> list[str]:
+    """The rule with one condition on each line, or one sentence where there is none."""
+    if solution.rule is None:
+        return [_NO_RULE[solution.status]]
+    conditions = [str(condition) for condition in solution.rule.conditions] or ["(any row)"]
+    words = ["IF  ", *["AND "] * (len(conditions) - 1)]
+    lines = [f"{word} {condition}" for word, condition in zip(words, conditions, strict=True)]
+    return [*lines, f"THEN {solution.rule.label}"]
+
+
+def solution_facts(solution: Solution, table: Table, w: float) -> list[tuple[str, str]]:
+    """Names and texts of the numbers of a solution, in the order in which they are shown."""
+    facts = []
+    if solution.rule is not None:
+        facts = [
+            ("VI", f"{format_count(solution.value)}  (w = {format_count(w)})"),
+            *_shares(solution, solution.rule, table),
+        ]
+    return [
+        *facts,
+        ("status", proof(solution)),
+        ("time", f"{format_seconds(solution.seconds)} ({solution.engine})"),
+    ]
+
+
+def proof(solution: Solution) -> str:
+    """What is proven about the solution, in words."""
+    if solution.status is Status.OPTIMAL:
+        return "proven optimal: no allowed rule has a larger VI"
+    if solution.status is Status.NO_PATTERN:
+        return "proven: no allowed rule has a VI above 0"
+    if solution.status is Status.INFEASIBLE:
+        return "proven infeasible: relax the constraints"
+    limit = f"no allowed rule has a VI above {format_count(solution.bound)}"
+    why = f"not proven (stopped by {solution.stopped_by})"
+    if solution.stopped_by == "finished":
+        why = "not proven (a heuristic)"
+    if solution.status is Status.UNKNOWN:
+        return f"{why}: {limit}"
+    return f"{why}: {limit}, a gap of {format_count(solution.gap)}"
+
+
+def _shares(solution: Solution, rule: Rule, table: Table) -> list[tuple[str, str]]:
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights
+    total = float(weights.sum())
+    in_class = float(weights[table.labels == table.classes.tolist().index(rule.label)].sum())
+    covered, correct = solution.covered, solution.covered - solution.errors
+    recall = correct / in_class if in_class else float("nan")
+    precision = (
+        f"{format_share(solution.precision)}  ({format_count(correct)} of "
+        f"{format_count(covered)} covered rows are {rule.label})"
+    )
+    coverage = (
+        f"{format_share(covered / total)}  ({format_count(covered)} of {format_count(total)} rows, "
+        f"{format_share(recall)} of all {rule.label})"
+    )
+    return [("precision", precision), ("coverage", coverage)]
