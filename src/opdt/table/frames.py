@@ -104,11 +104,22 @@ class FrameSource:
     def column(self, index: int) -> Raw:
         """Return one column's values, not coded."""
         name = self.names[index]
-        return _from_series(self.frame[name], f"column {name!r}")
+        return _from_series(self.frame.get_column(name), f"column {name!r}")
 
     def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
-        """Return nothing: these libraries keep each column apart."""
-        return []
+        """Return the floats and the complete integers, if few rows make copying them cheap."""
+        if self.n_rows > _FEW_ROWS:
+            return []
+        alike: dict[str, dict[int, NDArray[Any]]] = {"f": {}, "i": {}}
+        for index in wanted:
+            series = self.frame.get_column(self.names[index])
+            whole = series.dtype.is_signed_integer() and series.dtype != nw.Int128
+            if series.dtype.is_float() or (whole and series.null_count() == 0):
+                values = series.to_numpy()
+                alike[values.dtype.kind][index] = values
+        return [
+            (list(some), np.column_stack(list(some.values()))) for some in alike.values() if some
+        ]
 
 
 class MappingSource:
@@ -263,7 +274,9 @@ def _from_pandas(series: Any, what: str) -> Raw:
 
 def _from_series(series: nw.Series[Any], what: str) -> Raw:
     dtype = series.dtype
-    missing = series.is_null().to_numpy().astype(bool)
+    missing = None
+    if series.null_count() > 0:
+        missing = series.is_null().to_numpy().astype(bool)
     if isinstance(dtype, nw.Categorical | nw.Enum):
         series, dtype = series.cast(nw.String), nw.String()
     if isinstance(dtype, nw.Decimal):
@@ -277,9 +290,9 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
         return with_missing(Raw(values, None, Kind.CATEGORICAL), missing)
     if dtype in (nw.Int128, nw.UInt128):
         return from_sequence(series.to_list(), what)  # wider than any of NumPy's
-    if missing.any() and dtype.is_integer():
+    if missing is not None and dtype.is_integer():
         series = series.fill_null(0)
-    elif missing.any() and dtype == nw.Boolean:
+    elif missing is not None and dtype == nw.Boolean:
         series = series.fill_null(False)
     if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
         return with_missing(from_array(series.to_numpy(), what), missing)

@@ -116,9 +116,9 @@ def from_sequence(values: Sequence[Any], what: str) -> Raw:
     return from_objects(cells, what)
 
 
-def with_missing(raw: Raw, missing: NDArray[np.bool_]) -> Raw:
+def with_missing(raw: Raw, missing: NDArray[np.bool_] | None) -> Raw:
     """Return the column with further cells marked as missing."""
-    if not missing.any():
+    if missing is None or not missing.any():
         return raw
     values = raw.values.copy()
     values[missing] = _blank(values.dtype)
