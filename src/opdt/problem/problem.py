@@ -147,33 +147,48 @@ class Problem:
         """Indices of the features a rule must not use."""
         return frozenset(self.table.index(name) for name in self.constraints.forbidden)
 
+    def ops_of(self, feature: int) -> frozenset[Op]:
+        """The operators that conditions on a feature may have, whatever the level."""
+        return self._ops[feature]
+
+    @cached_property
+    def _ops(self) -> tuple[frozenset[Op], ...]:
+        out = []
+        for feature, column in enumerate(self.table.columns):
+            ops = {Op.GE, Op.LT} if column.kind is Kind.NUMERIC else {Op.EQ, Op.NE}
+            only = self.constraints.directions.get(column.name)
+            if only is not None:
+                ops = {Op(only)}
+            elif feature in self.subset_features:
+                ops.add(Op.IN)
+            if self.constraints.missing_conditions and column.has_missing:
+                ops |= {Op.MISSING, Op.PRESENT}
+            out.append(frozenset() if feature in self.forbidden else frozenset(ops))
+        return tuple(out)
+
+    def subsets_of(self, feature: int) -> Iterator[tuple[int, ...]]:
+        """The sets of levels of `in` conditions: neither one level nor all but one, which `==`
+        and `!=` say already.
+        """
+        levels = range(self.table.columns[feature].n_values)
+        for size in range(2, len(levels) - 1):
+            yield from combinations(levels, size)
+
     def conditions_of(self, feature: int, *, right: bool, left: bool) -> Iterator[CodedCondition]:
         """Every condition on a feature that a level with these directions may apply."""
-        if feature in self.forbidden:
-            return
-        column = self.table.columns[feature]
-        only = self.constraints.directions.get(column.name)
-        ops = {op for op, side in _SIDES if (right if side else left)}
-        if only is not None:
-            ops -= {Op.GE, Op.LT, Op.EQ, Op.NE, Op.IN} - {Op(only)}
-        if column.kind is Kind.NUMERIC:
-            for op in (Op.GE, Op.LT):
-                if op in ops:
-                    for code in range(1, column.n_values):
-                        yield CodedCondition(feature, op, code)
-        else:
-            for op in (Op.EQ, Op.NE):
-                if op in ops:
-                    for code in range(column.n_values):
-                        yield CodedCondition(feature, op, code)
-            if feature in self.subset_features and Op.IN in ops:
-                for size in range(2, column.n_values - 1):
-                    for levels in combinations(range(column.n_values), size):
-                        yield CodedCondition(feature, Op.IN, -1, levels)
-        if self.constraints.missing_conditions and column.has_missing:
-            for op in (Op.MISSING, Op.PRESENT):
-                if op in ops:
-                    yield CodedCondition(feature, op)
+        n_values = self.table.columns[feature].n_values
+        sides = {op for op, side in _SIDES if (right if side else left)}
+        for op in Op:
+            if op not in self.ops_of(feature) or op not in sides:
+                continue
+            if op.is_threshold:
+                yield from (CodedCondition(feature, op, code) for code in range(1, n_values))
+            elif op is Op.IN:
+                yield from (CodedCondition(feature, op, -1, s) for s in self.subsets_of(feature))
+            elif op.needs_value:
+                yield from (CodedCondition(feature, op, code) for code in range(n_values))
+            else:
+                yield CodedCondition(feature, op)
 
     def conditions_at(self, level: Level) -> list[CodedCondition]:
         """Every condition that a level may apply, in the order of the table."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.rules.condition import Condition
-from opdt.table import n_rows_of, raw_column
+from opdt.table import open_source, raw_column
 
 
 class Rule:
@@ -69,12 +69,14 @@ class Rule:
         X : data frame, mapping of columns, 2-D array or path
             Only the rule's own columns are needed. Columns of an array are called x0, x1, …
         """
-        fires = np.ones(n_rows_of(X), dtype=bool)
+        source = open_source(X)
+        fires = np.ones(source.n_rows, dtype=bool)
         for feature in self.features:
-            values, missing = raw_column(X, feature)
-            for condition in self._conditions:
-                if condition.feature == feature:
-                    fires &= condition.holds(values, missing)
+            conditions = [c for c in self._conditions if c.feature == feature]
+            numeric = any(c.op.is_threshold for c in conditions)
+            values, missing = raw_column(source, feature, kind="numeric" if numeric else None)
+            for condition in conditions:
+                fires &= condition.holds(values, missing)
         return fires
 
     def __eq__(self, other: object) -> bool:
