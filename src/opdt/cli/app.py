@@ -1,0 +1,63 @@
+"""The commands, their common options and exit codes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import opdt
+from opdt.cli.apply import apply
+from opdt.cli.demo import demo
+from opdt.cli.engines import engines
+from opdt.cli.fit import fit
+from opdt.cli.group import Group, examples
+
+app = typer.Typer(
+    name="opdt",
+    cls=Group,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\n\n".join(
+        [
+            "Exit codes: 0 done; 2 the input cannot be used; 3 done, but there is no rule; "
+            "130 interrupted; 1 a bug.",
+            examples("opdt demo", "opdt fit patients.csv --target outcome --json rule.json"),
+        ]
+    ),
+)
+
+app.command(epilog=examples("opdt demo", "opdt demo --depth 3"))(demo)
+app.command(
+    epilog=examples(
+        "opdt fit patients.csv --target outcome",
+        "opdt fit patients.parquet --target outcome --class ill --depth 3 --w 5",
+        "opdt fit patients.csv --target outcome --structure cat,num --json rule.json",
+    )
+)(fit)
+app.command(
+    epilog=examples(
+        "opdt apply rule.json new.csv > marked.csv",
+        "opdt apply rule.json new.parquet -o marked.parquet --column high_risk",
+    )
+)(apply)
+app.command(epilog=examples("opdt engines"))(engines)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an unexpected error comes from.")
+    ] = False,
+) -> None:
+    """Find the single best rule in a table, and prove that it is the best."""
+    Group.debug = debug
+    if version:
+        typer.echo(f"opdt {opdt.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)

@@ -1,0 +1,109 @@
+"""What goes to the terminal: consoles, a solution, notes, and the progress of a search."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from opdt.errors import OpdtWarning
+from opdt.report.formats import format_count
+from opdt.report.text import rule_lines, solution_facts
+from opdt.solution import Progress, Solution, Status
+from opdt.table import Table
+
+# Shorter searches end before anyone could read a bar.
+_SHOW_AFTER_SECONDS = 1.0
+_PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
+
+
+def stdout() -> Console:
+    """The console for results."""
+    return Console(highlight=False, markup=False)
+
+
+def stderr() -> Console:
+    """The console for everything that is not a result."""
+    return Console(stderr=True, highlight=False, markup=False)
+
+
+def show_solution(console: Console, solution: Solution, table: Table, w: float) -> None:
+    """Print the rule, its numbers and what is proven."""
+    for line in rule_lines(solution):
+        text = Text(line, style="bold")
+        if solution.rule is not None:
+            text.stylize("cyan", 0, 4)
+        console.print(text, soft_wrap=True)
+    console.print()
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for name, value in solution_facts(solution, table, w):
+        color = "green" if solution.status in _PROVEN else "yellow"
+        grid.add_row(Text(name, "dim"), Text(value, color if name == "status" else ""))
+    console.print(grid)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Show the library's warnings as notes on the standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OpdtWarning)
+        yield
+    for each in caught:
+        if issubclass(each.category, OpdtWarning):
+            stderr().print(f"note: {each.message}", style="yellow", soft_wrap=True)
+
+
+class SearchProgress:
+    """A bar for a search that takes longer than a second; nothing where no terminal is.
+
+    Pass it as `progress` of a `Budget`, and use it as a context, at whose end the bar vanishes.
+    """
+
+    def __init__(self) -> None:
+        self._console = stderr()
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show how far the search is."""
+        if not self._console.is_terminal or progress.seconds < _SHOW_AFTER_SECONDS:
+            return
+        if self._bar is None:
+            self._start()
+        words = f"VI {format_count(progress.value)}"
+        if progress.bound < float("inf"):
+            words += f", bound {format_count(progress.bound)}, gap {format_count(progress.gap)}"
+        self._bar.update(self._bar.task_ids[0], completed=progress.done, words=words)
+
+    def _start(self) -> None:
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            BarColumn(24),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[words]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._bar.add_task("", total=1.0, words="")
+        self._bar.start()

@@ -1,0 +1,17 @@
+"""Files that a command is going to write, checked before the work starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opdt.errors import InputError
+
+
+def check_output(option: str, out: Path, data: Path) -> None:
+    """Refuse an output that is the input, a folder, or in a folder that does not exist."""
+    if out.exists() and data.exists() and out.samefile(data):
+        raise InputError(f"'{option}' {str(out)!r} is the input; name another file.")
+    if out.is_dir():
+        raise InputError(f"'{option}' {str(out)!r} is a folder; name a file.")
+    if not out.parent.is_dir():
+        raise InputError(f"'{option}' {str(out)!r} is in a folder that does not exist; make it.")

@@ -1,0 +1,95 @@
+"""A table with one column more, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.errors import InputError
+from opdt.table import column_names
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
+
+
+def check_marked(frame: Any, column: str, out: Path | None) -> None:
+    """Refuse a column that is already there, and an output of unknown format."""
+    if column in column_names(frame):
+        raise InputError(
+            f"the table already has a column {column!r}; choose another name with '--column'."
+        )
+    if out is not None and out.suffix.lower() not in (*SEPARATORS, *PARQUET):
+        raise InputError(
+            f"'--out' {str(out)!r} must end in .csv, .tsv, .parquet or .pq, which says its format."
+        )
+
+
+def write_marked(
+    data: Path, frame: Any, column: str, fires: NDArray[np.bool_], out: Path | None
+) -> None:
+    """Write the table with the column `fires`; as CSV to the terminal without `out`.
+
+    The cells of a text file are copied as they stand (an identifier 007 stays 007); a CSV or
+    TSV file gets the words true and false, a Parquet file a boolean column.
+    """
+    if out is None:
+        _write_text(sys.stdout, ",", _rows(data, frame, len(fires)), column, fires)
+        return
+    draft = out.with_name(out.name + ".part")
+    ending = out.suffix.lower()
+    try:
+        if ending in PARQUET:
+            marks = nw.new_series(column, fires, nw.Boolean, backend=nw.get_native_namespace(frame))
+            nw.from_native(frame).with_columns(marks).write_parquet(draft)
+        else:
+            with draft.open("w", newline="", encoding="utf-8") as file:
+                rows = _rows(data, frame, len(fires))
+                _write_text(file, SEPARATORS[ending], rows, column, fires)
+        os.replace(draft, out)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write_text(
+    file: TextIO,
+    separator: str,
+    rows: Iterator[list[str]],
+    column: str,
+    fires: NDArray[np.bool_],
+) -> None:
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    writer.writerow([*next(rows), column])
+    writer.writerows(
+        [*row, "true" if fired else "false"]
+        for row, fired in zip(rows, fires.tolist(), strict=True)
+    )
+
+
+def _rows(data: Path, frame: Any, n_rows: int) -> Iterator[list[str]]:
+    """The names and then the rows of a file, as text."""
+    separator = SEPARATORS.get(data.suffix.lower())
+    if separator is None:
+        text = nw.from_native(frame).write_csv()
+        yield from csv.reader(io.StringIO(text))
+        return
+    try:
+        with data.open(newline="", encoding="utf-8-sig") as file:
+            names, *rows = csv.reader(file, delimiter=separator)
+    except csv.Error as error:
+        raise InputError(f"cannot copy the rows of {str(data)!r}: {error}.") from None
+    # Whether an empty line is a row is for the reader of the table to say.
+    if len(rows) != n_rows:
+        rows = [row for row in rows if row]
+    if len(rows) != n_rows:
+        raise InputError(f"{str(data)!r} has lines that are not rows of the table; clean it first.")
+    yield names
+    yield from (row + [""] * (len(names) - len(row)) for row in rows)

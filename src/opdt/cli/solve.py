@@ -1,0 +1,27 @@
+"""A search as the commands run it: with notes, a progress bar, and an exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdt.cli.console import SearchProgress
+from opdt.cli.group import INTERRUPTED, NO_RULE
+from opdt.discover import discover
+from opdt.solution import Budget, Solution, StopReason
+from opdt.table import Table
+
+
+def solve(
+    table: Table, *, seconds: float | None = None, threads: int | None = None, **settings: Any
+) -> Solution:
+    """The solution of a table, with a progress bar where that makes sense."""
+    with SearchProgress() as bar:
+        budget = Budget(seconds=seconds, threads=threads, progress=bar)
+        return discover(table, budget=budget, **settings)
+
+
+def exit_code(solution: Solution) -> int:
+    """What the command exits with after it has shown the solution."""
+    if solution.stopped_by is StopReason.INTERRUPTED:
+        return INTERRUPTED
+    return NO_RULE if solution.rule is None else 0
