@@ -83,22 +83,34 @@ def _simplify_feature(feature: int, conditions: list[CodedCondition]) -> list[Co
     return out or of[Op.PRESENT][:1]
 
 
+def is_wider(other: CodedCondition, condition: CodedCondition) -> bool:
+    """Whether `other` excludes levels that `condition`, a `==` or `in`, excludes as well."""
+    if condition.op not in (Op.EQ, Op.IN):
+        return False
+    kept = set(condition.levels or (condition.code,))
+    if other.op is Op.IN:
+        return kept <= set(other.levels)
+    return other.op is Op.NE and other.code not in kept
+
+
 def holds(condition: CodedCondition, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Rows, shape (n_rows,), that satisfy the condition; code -1 (missing) satisfies none but
     `is missing`.
     """
+    fires: NDArray[np.bool_]
     match condition.op:
         case Op.GE:
-            return codes >= condition.code
+            fires = codes >= condition.code
         case Op.LT:
-            return (codes < condition.code) & (codes >= 0)
+            fires = (codes < condition.code) & (codes >= 0)
         case Op.EQ:
-            return codes == condition.code
+            fires = codes == condition.code
         case Op.NE:
-            return (codes != condition.code) & (codes >= 0)
+            fires = (codes != condition.code) & (codes >= 0)
         case Op.IN:
-            return np.isin(codes, condition.levels)
+            fires = np.isin(codes, condition.levels)
         case Op.MISSING:
-            return codes < 0
-        case _:
-            return codes >= 0
+            fires = codes < 0
+        case Op.PRESENT:
+            fires = codes >= 0
+    return fires

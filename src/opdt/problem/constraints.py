@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -62,10 +63,12 @@ class Constraints:
                 "write {'age': '>='}."
             )
         object.__setattr__(self, "directions", dict(self.directions))
+        _names("directions", self.directions)
         for feature, op in self.directions.items():
             if op not in DIRECTIONS:
                 raise InputError(
-                    f"'directions' of feature {feature!r} must be '>=', '<', '==' or '!=', got {op!r}."
+                    f"'directions' of feature {feature!r} must be '>=', '<', '==' or '!=', "
+                    f"got {op!r}."
                 )
         for name in ("required", "forbidden"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
@@ -119,7 +122,8 @@ class Constraints:
                     close = difflib.get_close_matches(feature, names, 1)
                     hint = f"; did you mean {close[0]!r}?" if close else "."
                     raise InputError(
-                        f"'{argument}' names feature {feature!r}, which the table does not have{hint}"
+                        f"'{argument}' names feature {feature!r}, which the table does not "
+                        f"have{hint}"
                     )
         for feature, op in self.directions.items():
             wanted = (Op.EQ, Op.NE) if feature in levels else (Op.GE, Op.LT)
@@ -131,9 +135,7 @@ class Constraints:
                 )
         for feature in subsets:
             if feature not in levels:
-                raise InputError(
-                    f"'subsets' names feature {feature!r}, which is not categorical."
-                )
+                raise InputError(f"'subsets' names feature {feature!r}, which is not categorical.")
         usable = [n for n in names if n not in self.forbidden]
         if not usable:
             raise InputError("'forbidden' leaves no feature for the rule; allow at least one.")
@@ -149,4 +151,4 @@ def _names(argument: str, value: Any) -> tuple[str, ...]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -7,10 +7,11 @@ is worth. Integers add exactly, in any order, in any engine and on any machine.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from opdt.errors import InputError
 MAX_TOTAL = 2**52
 # Row weights and w are held as fractions of at most this denominator.
 MAX_DENOMINATOR = 2**20
-# Denominators of row weights that are tried before falling back to binary rounding.
+# Denominators of weights and gains that are tried before falling back to binary rounding.
 _SCALES = (1, 2, 4, 5, 10, 20, 25, 50, 100, 1000, 10_000, 100_000, 1_000_000)
 
 Units = NDArray[np.int64]
@@ -68,7 +69,8 @@ class VolumeImpurity(Objective):
 
     def wrong(self, label: int) -> NDArray[np.bool_]:
         """Rows of another class."""
-        return self.classes != label
+        other: NDArray[np.bool_] = self.classes != label
+        return other
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,13 @@ class RowGains(Objective):
         return self.row_gains < 0
 
 
+def as_written(value: float | Fraction) -> Fraction:
+    """A number as the user wrote it: 0.95 is 95/100, not its binary neighbour."""
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(str(value))
+
+
 def volume_impurity(
     classes: NDArray[np.int32],
     n_classes: int,
@@ -102,12 +111,17 @@ def volume_impurity(
     `w` is held as a fraction of denominator at most 2**20: decimals such as 2.5 or 1.1 are
     exact, and any other number is off by less than one part in 10**12.
     """
-    if isinstance(w, bool) or not isinstance(w, Real) or not np.isfinite(float(w)) or w < 1:
+    if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
         raise InputError(
             f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
         )
-    ratio = Fraction(w).limit_denominator(MAX_DENOMINATOR)
+    ratio = as_written(w).limit_denominator(MAX_DENOMINATOR)
     largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
+    if largest * len(classes) >= MAX_TOTAL:
+        raise InputError(
+            f"'w' is {w!r}, which is too large, or has too many digits, to be added exactly over "
+            f"{len(classes)} rows; take a smaller or a rounder number."
+        )
     units, scale = weight_units(weights, len(classes), MAX_TOTAL // largest)
     labels = tuple(range(n_classes)) if target is None else (target,)
     return VolumeImpurity(classes, ratio, labels, units, scale)
@@ -116,30 +130,30 @@ def volume_impurity(
 def row_gains(gains: Any, label: int = 0) -> RowGains:
     """The objective with these real gains, shape (n_rows,), rounded to whole units.
 
-    Gains that are whole numbers (or short decimals) are kept exactly; others are rounded to one
+    Whole numbers and decimals of up to six places are kept exactly; others are rounded to one
     part in about 2**52 of the sum of their absolute values.
     """
-    values = np.asarray(gains, dtype=np.float64)
+    try:
+        values = np.asarray(gains, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("'gains' must be numbers, one for each row.") from None
     if values.ndim != 1 or not np.isfinite(values).all():
         raise InputError("'gains' must be one finite number per row.")
-    total = float(np.abs(values).sum())
-    for scale in _SCALES:
-        scaled = values * scale
-        if total * scale < MAX_TOTAL and np.array_equal(scaled, np.rint(scaled)):
-            unit = Fraction(1, scale)
-            break
+    scale = _decimal_scale(values, MAX_TOTAL)
+    if scale is not None:
+        units, unit = np.rint(values * scale), Fraction(1, scale)
     else:
-        exponent = int(np.floor(np.log2(MAX_TOTAL / total)))
-        unit = Fraction(2) ** -exponent
-        scaled = np.ldexp(values, exponent)
+        exponent = _binary_exponent(values, MAX_TOTAL, "gains")
+        units, unit = np.rint(np.ldexp(values, exponent)), Fraction(2) ** -exponent
     ones = np.ones(len(values), dtype=np.int64)
-    return RowGains(np.rint(scaled).astype(np.int64), unit, (label,), ones)
+    return RowGains(units.astype(np.int64), unit, (label,), ones)
 
 
-def weight_units(
-    weights: NDArray[np.float64] | None, n_rows: int, limit: int
-) -> tuple[Units, int]:
-    """Row weights as whole multiples of 1/scale, and the scale; their sum stays below `limit`."""
+def weight_units(weights: NDArray[np.float64] | None, n_rows: int, limit: int) -> tuple[Units, int]:
+    """Row weights as whole multiples of 1/scale, and the scale; their sum stays below `limit`.
+
+    Whole numbers and decimals of up to six places are exact, others are rounded.
+    """
     if weights is None:
         return np.ones(n_rows, dtype=np.int64), 1
     total = float(weights.sum())
@@ -148,9 +162,34 @@ def weight_units(
             f"'sample_weight' sums to {total:g}, which is too large to add exactly; "
             f"scale the weights down to a sum below {limit:g}."
         )
+    scale = _decimal_scale(weights, limit)
+    if scale is not None:
+        return np.rint(weights * scale).astype(np.int64), scale
+    exponent = max(0, _binary_exponent(weights, limit, "sample_weight"))
+    return np.rint(np.ldexp(weights, exponent)).astype(np.int64), 2**exponent
+
+
+def _decimal_scale(values: NDArray[np.float64], limit: int) -> int | None:
+    """The first scale at which the values are whole numbers; None where none is.
+
+    The values are taken as they are written: 0.57 is 57 hundredths, although the product of the
+    double next to it and 100 is not quite 57.
+    """
+    with np.errstate(over="ignore"):
+        total = float(np.abs(values).sum())
     for scale in _SCALES:
-        scaled = weights * scale
-        if total * scale < limit and (np.abs(scaled - np.rint(scaled)) <= 1e-9 * scaled).all():
-            return np.rint(scaled).astype(np.int64), scale
-    scale = 2 ** max(0, int(np.floor(np.log2(limit / total))) - 1)
-    return np.rint(weights * scale).astype(np.int64), scale
+        if total * scale >= limit:
+            return None
+        if np.array_equal(np.rint(values * scale) / scale, values):
+            return scale
+    return None
+
+
+def _binary_exponent(values: NDArray[np.float64], limit: int, name: str) -> int:
+    """The power of two by which the values can be multiplied with their sum below `limit`."""
+    with np.errstate(over="ignore"):
+        total = float(np.abs(values).sum())
+    if not math.isfinite(total):
+        raise InputError(f"'{name}' are too large to be added; scale them down.")
+    # One power is kept back for the rounding of each value.
+    return limit.bit_length() - 2 - math.frexp(total)[1]

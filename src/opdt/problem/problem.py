@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +16,16 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.problem.chains import Chain, Level, compile_chains
-from opdt.problem.coded import CodedCondition, CodedRule, holds, simplify, tightness
+from opdt.problem.coded import CodedCondition, CodedRule, holds, is_wider, simplify, tightness
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups
 from opdt.problem.lifting import lift_condition, lower_condition
-from opdt.problem.objective import Objective, RowGains, row_gains, volume_impurity
+from opdt.problem.objective import Objective, RowGains, as_written, row_gains, volume_impurity
 from opdt.problem.structure import Structure
 from opdt.rules import Op, Rule
 from opdt.table import Kind, Table
+
+Conditions = tuple[CodedCondition, ...]
 
 # `in` conditions are enumerated, so their number is kept in hand: 2**12 subsets of one feature.
 MAX_SUBSET_LEVELS = 12
@@ -98,16 +101,25 @@ class Problem:
         return problem
 
     def with_gains(self, gains: Any, label: int = 0) -> Problem:
-        """The same rules with any real gain per row, shape (n_rows,)."""
+        """The same rules with any real gain per row, shape (n_rows,).
+
+        `label` is the code of the class that the rule is said to point to. Coverage, precision
+        and errors count rows without their weights; rows of negative gain are the errors.
+        """
         if np.shape(gains) != (self.table.n_rows,):
             raise InputError(
                 f"'gains' must have one number for each of the {self.table.n_rows} rows, "
                 f"got shape {np.shape(gains)}."
             )
+        if label not in range(len(self.table.classes)):
+            raise InputError(
+                f"'label' must be a class code from 0 to {len(self.table.classes) - 1}, "
+                f"got {label!r}."
+            )
         return replace(self, objective=row_gains(gains, label))
 
     def _check(self) -> None:
-        needed = len(self.constraints.required)
+        needed = len(self.required)
         if needed > self.structure.depth:
             raise InputError(
                 f"'required' names {needed} features, but a rule of this structure has at most "
@@ -121,6 +133,7 @@ class Problem:
                     f"too many to search exactly (at most {MAX_SUBSET_LEVELS}); merge rare levels "
                     "or name other features."
                 )
+        _ = self.chains  # refuses groups that do not exist or are empty
 
     # -- what may be said -------------------------------------------------------------------
 
@@ -235,10 +248,10 @@ class Problem:
         total = int(self.objective.weights.sum())
         scale = self.objective.weight_scale
         asked = self.constraints.min_coverage
-        rows = Fraction(asked) * scale if isinstance(asked, int) else _decimal(asked) * total
+        rows = as_written(asked) * (scale if isinstance(asked, Integral) else total)
         errors = self.constraints.max_errors
-        most = total if errors is None else min(total, math.floor(_decimal(errors) * scale))
-        return Limits(max(1, math.ceil(rows)), most, _decimal(self.constraints.min_precision))
+        most = total if errors is None else min(total, math.floor(as_written(errors) * scale))
+        return Limits(max(1, math.ceil(rows)), most, as_written(self.constraints.min_precision))
 
     @property
     def may_be_empty(self) -> bool:
@@ -287,47 +300,52 @@ class Problem:
             return "its coverage, precision or errors are not as demanded"
         return None
 
-    def fits(self, chain: Chain, conditions: tuple[CodedCondition, ...]) -> bool:
+    def fits(self, chain: Chain, conditions: Conditions) -> bool:
         """Whether the chain's levels can apply exactly these simplified conditions.
 
-        Every condition takes a level of its own; a level that is left over must be one that may
-        be vacuous, or must find something to repeat: a condition that the rule implies.
+        Every condition takes a level of its own (or two, see `_spellings`); a level that is left
+        over must be one that may be vacuous, or must find something to repeat: a condition that
+        the rule implies.
         """
-        if len(conditions) > len(chain):
-            return False
         fillers = tuple(self._implied(conditions))
 
         def idle(level: Level) -> bool:
             return level.vacuous or any(self.admits(level, filler) for filler in fillers)
 
-        def place(index: int, free: tuple[Level, ...]) -> bool:
-            if index == len(conditions):
+        def place(wanted: Conditions, free: Chain) -> bool:
+            if not wanted:
                 return all(idle(level) for level in free)
-            return any(
-                self.admits(level, conditions[index])
-                and place(index + 1, free[:at] + free[at + 1 :])
+            return len(wanted) <= len(free) and any(
+                self.admits(level, wanted[0]) and place(wanted[1:], free[:at] + free[at + 1 :])
                 for at, level in enumerate(free)
             )
 
-        return place(0, chain)
+        spellings = product(*map(self._spellings, conditions))
+        return any(place(sum(each, ()), chain) for each in spellings)
 
-    def _implied(self, conditions: tuple[CodedCondition, ...]) -> Iterator[CodedCondition]:
-        for condition in conditions:
-            feature, op = condition.feature, condition.op
-            yield condition
-            if op in (Op.EQ, Op.IN):
-                kept = condition.levels or (condition.code,)
-                for code in range(self.table.columns[feature].n_values):
-                    if code not in kept:
-                        yield CodedCondition(feature, Op.NE, code)
-            if feature in self.subset_features and op in (Op.EQ, Op.IN):
-                yield from (
-                    other
-                    for other in self.conditions_of(feature, right=True, left=True)
-                    if other.op is Op.IN and set(other.levels) >= set(kept)
+    def _spellings(self, condition: CodedCondition) -> Iterator[Conditions]:
+        """The ways in which levels can say a condition: as it is, or as two that simplify to it.
+
+        A left branch has no `==`, but two subsets that share a single level say the same.
+        """
+        yield (condition,)
+        feature, op, code, _ = condition
+        if op is Op.EQ and feature in self.subset_features:
+            others = [c for c in range(self.table.columns[feature].n_values) if c != code]
+            if len(others) > 2:  # fewer levels have no subsets beside `==` and `!=`
+                yield tuple(
+                    CodedCondition(feature, Op.IN, -1, tuple(sorted((code, other))))
+                    for other in others[:2]
                 )
-            if op is not Op.MISSING:
-                yield CodedCondition(feature, Op.PRESENT)
+
+    def _implied(self, conditions: Conditions) -> Iterator[CodedCondition]:
+        """Conditions that a level may apply without changing the conjunction."""
+        for condition in conditions:
+            yield condition
+            alike = self.conditions_of(condition.feature, right=True, left=True)
+            yield from (other for other in alike if is_wider(other, condition))
+            if condition.op is not Op.MISSING:
+                yield CodedCondition(condition.feature, Op.PRESENT)
 
     # -- names and thresholds ----------------------------------------------------------------
 
@@ -369,8 +387,3 @@ def class_code(table: Table, label: Any) -> int:
             return code
     shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
     raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")
-
-
-def _decimal(value: float) -> Fraction:
-    """A number as the user wrote it: 0.95 is 95/100, not its binary neighbour."""
-    return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
