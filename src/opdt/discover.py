@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def discover(
     IF age >= 40 THEN ill | VI 2.0 | optimal
     """
     chosen = get_engine(engine)
-    table = X if isinstance(X, Table) else Table.build(X, y, sample_weight=sample_weight, kinds=kinds)
+    table = resolve_table(X, y, sample_weight, kinds)
     shape, file_groups = resolve_structure(structure, max_depth)
     problem = Problem.build(
         table,
@@ -89,6 +90,19 @@ def discover(
     return chosen.solve(problem, resolve_budget(budget, time_limit, n_jobs))
 
 
+def resolve_table(X: Any, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None) -> Table:
+    """The table of the data, or the table given, which nothing may be added to."""
+    if not isinstance(X, Table):
+        return Table.build(X, y, sample_weight=sample_weight, kinds=kinds)
+    for name, given in (("y", y), ("sample_weight", sample_weight), ("kinds", kinds)):
+        if given is not None:
+            raise InputError(
+                f"'{name}' cannot be given beside a Table, which has its own; "
+                "put it into Table.build."
+            )
+    return X
+
+
 def resolve_structure(
     structure: StructureLike, max_depth: int | None = None
 ) -> tuple[Structure, Groups]:
@@ -97,10 +111,12 @@ def resolve_structure(
     if isinstance(structure, (str, Path)):
         content = read_structure(structure)
         structure, groups = content.structure, content.groups or {}
-    if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int)):
+    if max_depth is not None and (
+        isinstance(max_depth, bool) or not isinstance(max_depth, Integral)
+    ):
         raise InputError(f"'max_depth' must be an int >= 1 or None, got {max_depth!r}.")
     if structure is None:
-        return Structure.free(2 if max_depth is None else max_depth), groups
+        return Structure.free(2 if max_depth is None else int(max_depth)), groups
     if not isinstance(structure, Structure):
         if not isinstance(structure, Sequence):
             raise InputError(
@@ -126,18 +142,18 @@ def resolve_constraints(constraints: Constraints | Mapping[str, Any] | None) -> 
             f"got {type(constraints).__name__}."
         )
     known = Constraints.__dataclass_fields__
-    unknown = sorted(set(constraints) - set(known))
+    unknown = [name for name in constraints if name not in known]
     if unknown:
         raise InputError(f"'constraints' has no {unknown[0]!r}; it has {', '.join(known)}.")
     return Constraints(**constraints)
 
 
-def resolve_budget(
-    budget: Budget | None, time_limit: float | None, n_jobs: int | None
-) -> Budget:
+def resolve_budget(budget: Budget | None, time_limit: float | None, n_jobs: int | None) -> Budget:
     """One budget from the short and the long way of giving it."""
     if budget is None:
         return Budget(seconds=time_limit, threads=n_jobs)
+    if not isinstance(budget, Budget):
+        raise InputError(f"'budget' must be a Budget object, got {type(budget).__name__}.")
     if time_limit is not None or n_jobs is not None:
         raise InputError(
             "'time_limit' and 'n_jobs' cannot be given beside 'budget'; put them into it as "

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from opdt.errors import InputError
@@ -103,24 +103,28 @@ class Budget:
     progress: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
-        for name, unit in (("seconds", "seconds"), ("nodes", "nodes"), ("memory", "bytes")):
+        for name, shown, unit in (
+            ("seconds", "'seconds' (time_limit)", "seconds"),
+            ("nodes", "'nodes'", "nodes"),
+            ("memory", "'memory'", "bytes"),
+        ):
             value = getattr(self, name)
-            bad = isinstance(value, bool) or not isinstance(value, Real) or not value >= 0
-            if value is not None and bad:
-                raise InputError(f"'{name}' must be a number of {unit} >= 0 or None, got {value!r}.")
+            if value is not None and not (_is_number(value, Real) and value >= 0):
+                raise InputError(f"{shown} must be a number of {unit} >= 0 or None, got {value!r}.")
         threads = self.threads
-        if threads is not None and (
-            isinstance(threads, bool) or not isinstance(threads, int) or threads == 0 or threads < -1
+        if threads is not None and not (
+            _is_number(threads, Integral) and (threads >= 1 or threads == -1)
         ):
             raise InputError(
-                f"'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, got {threads!r}."
+                "'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, "
+                f"got {threads!r}."
             )
 
     @property
     def n_threads(self) -> int:
         """The number of threads to use."""
         if self.threads is not None and self.threads > 0:
-            return self.threads
+            return int(self.threads)
         if hasattr(os, "sched_getaffinity"):
             return max(1, len(os.sched_getaffinity(0)))
         return os.cpu_count() or 1
@@ -128,6 +132,10 @@ class Budget:
     def start(self) -> Clock:
         """A running clock with these limits."""
         return Clock(self)
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 class Clock:
@@ -167,7 +175,8 @@ class Solution:
     rule : Rule or None
         The best rule found; None when there is no pattern, or nothing was found.
     value, bound : float
-        The rule's VI (0 without a rule), and a limit that no rule of the problem exceeds.
+        The rule's VI, and a limit that no rule of the problem exceeds. Without a rule the value
+        is 0, that of covering nothing; or minus infinity where a minimum coverage forbids that.
     status : Status
     stopped_by : StopReason
     covered, errors : float
@@ -196,7 +205,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """How much better an undiscovered rule could be; 0 when proven optimal."""
-        return self.bound - self.value
+        return 0.0 if self.bound == self.value else self.bound - self.value
 
     @property
     def precision(self) -> float:

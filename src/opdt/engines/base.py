@@ -25,8 +25,7 @@ class Outcome:
     """What an engine's `_solve` returns, in coded rules and units.
 
     `bound` is a gain in units that no rule exceeds; None says "the rule is optimal" (or, without
-    a rule, "there is none"). `found_none` tells apart, where no empty rule is allowed, a proof
-    that nothing is feasible.
+    a rule, "there is none").
     """
 
     rule: CodedRule | None
@@ -81,7 +80,7 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
         measure = problem.measure(rule)
         if measure.gain <= 0 and problem.may_be_empty:
             rule = measure = None  # the empty rule is as good, and is called "no pattern"
-    value = _value(problem, measure)
+    value = value_of(problem, measure)
     bound = value if outcome.bound is None else problem.vi(outcome.bound)
     if bound < value:
         raise EngineFailure(f"engine {name!r} claims a bound of {bound}, but a rule has {value}.")
@@ -103,7 +102,8 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
     )
 
 
-def _value(problem: Problem, measure: Measure | None) -> float:
+def value_of(problem: Problem, measure: Measure | None) -> float:
+    """The value of a rule's counts; without a rule that of the empty one, if it is allowed."""
     if measure is not None:
         return problem.vi(measure.gain)
     return 0.0 if problem.may_be_empty else float("-inf")

@@ -15,12 +15,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.base import Engine, Outcome, Recorder
+from opdt.engines.base import Engine, Outcome, Recorder, value_of
 from opdt.problem import Chain, CodedCondition, CodedRule, Measure, Problem, simplify
 from opdt.problem.coded import holds
 from opdt.solution import Clock, Statistics, StopReason
 
+REPORT_EVERY = 64  # nodes, a few milliseconds of work
+
 Step = CodedCondition | None  # None: the level is vacuous
+Found = tuple[tuple[Any, ...], CodedRule, Measure]  # the place in the order comes first
+Counts = NDArray[np.int64]
+Batch = tuple[tuple[Step, ...], list[Step], list[tuple[int, Counts, Counts, Counts]]]
 
 
 @dataclass(frozen=True)
@@ -49,68 +54,70 @@ class ExhaustiveEngine(Engine):
         return None
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
-        best: tuple[tuple[Any, ...], CodedRule, Measure] | None = None
+        best: Found | None = None
         recorder, stopped = Recorder(problem, clock), StopReason.FINISHED
         ceiling = max(
             int(np.maximum(problem.objective.gains(label), 0).sum())
             for label in problem.objective.labels
         )
+        bound, n_batches = problem.vi(ceiling), count_batches(problem)
         nodes = evaluations = 0
         try:
-            for chain in problem.chains:
-                for prefix, last, tables in _batches(problem, chain):
-                    nodes += 1
-                    if reason := clock.stop(nodes):
-                        stopped = reason
-                        raise _Stop
-                    evaluations += len(last) * len(tables)
-                    for label, gains, covered, errors in tables:
-                        found = _best_of(problem, prefix, last, label, gains, covered, errors, best)
-                        if found is not None:
-                            best = found
-                            recorder.improved(
-                                found[1], problem.vi(found[2].gain), problem.vi(ceiling)
-                            )
-        except _Stop:
-            pass
+            for prefix, last, tables in _batches(problem):
+                if nodes % REPORT_EVERY == 0:
+                    recorder.report(value_of(problem, best and best[2]), bound, nodes / n_batches)
+                if reason := clock.stop(nodes):
+                    stopped = reason
+                    break
+                nodes += 1
+                evaluations += len(last) * len(tables)
+                for label, gains, covered, errors in tables:
+                    found = _best_of(problem, prefix, last, label, gains, covered, errors, best)
+                    if found is not None:
+                        best = found
+                        recorder.improved(found[1], problem.vi(found[2].gain), bound)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED
-        bound = None if stopped is StopReason.FINISHED else max(ceiling, 0)
+        rule, measure = (best[1], best[2]) if best is not None else (None, None)
+        if stopped is StopReason.FINISHED:
+            recorder.improved(rule, value_of(problem, measure), value_of(problem, measure))
         return Outcome(
-            rule=None if best is None else best[1],
-            bound=bound,
+            rule=rule,
+            bound=None if stopped is StopReason.FINISHED else ceiling,
             stopped_by=stopped,
             trace=tuple(recorder.points),
             statistics=Statistics(nodes=nodes, evaluations=evaluations),
         )
 
 
-class _Stop(Exception):
-    """Leaves the nested loops when a limit is reached."""
-
-
-Counts = NDArray[np.int64]
-
-
 def count_rules(problem: Problem) -> int:
     """How many combinations of conditions the chains allow."""
-    return sum(
-        math.prod(len(problem.conditions_at(level)) + level.vacuous for level in chain)
-        for chain in problem.chains
-    )
+    return sum(math.prod(map(len, _choices(problem, chain))) for chain in problem.chains)
 
 
-def _batches(
-    problem: Problem, chain: Chain
-) -> Iterator[tuple[tuple[Step, ...], list[Step], list[tuple[int, Counts, Counts, Counts]]]]:
+def count_batches(problem: Problem) -> int:
+    """How many combinations there are for all levels but the last of each chain."""
+    return sum(math.prod(map(len, _choices(problem, chain)[:-1])) for chain in problem.chains)
+
+
+def _choices(problem: Problem, chain: Chain) -> list[list[Step]]:
+    """What each level may do; a chain without levels has one rule, that without conditions."""
+    return [
+        [*([None] if level.vacuous else []), *problem.conditions_at(level)] for level in chain
+    ] or [[None]]
+
+
+def _batches(problem: Problem) -> Iterator[Batch]:
     """Each choice for all levels but the last, with all choices of the last counted at once.
 
     Yields the prefix, the choices of the last level, and per class their gains, covered weight
     and error weight, each of shape (n_choices,).
     """
-    choices: list[list[Step]] = [
-        [*([None] if level.vacuous else []), *problem.conditions_at(level)] for level in chain
-    ]
+    for chain in problem.chains:
+        yield from _batches_of(problem, _choices(problem, chain))
+
+
+def _batches_of(problem: Problem, choices: list[list[Step]]) -> Iterator[Batch]:
     masks = [_masks(problem, steps) for steps in choices]
     objective = problem.objective
     values = [
@@ -118,8 +125,8 @@ def _batches(
         for label in objective.labels
     ]
 
-    def extend(depth: int, prefix: tuple[Step, ...], fires: NDArray[np.bool_]) -> Iterator[Any]:
-        if depth == len(chain) - 1:
+    def extend(depth: int, prefix: tuple[Step, ...], fires: NDArray[np.bool_]) -> Iterator[Batch]:
+        if depth == len(choices) - 1:
             rows = np.flatnonzero(fires)
             last = masks[depth][:, rows].astype(np.int64)
             covered = last @ objective.weights[rows]
@@ -152,8 +159,8 @@ def _best_of(
     gains: Counts,
     covered: Counts,
     errors: Counts,
-    best: tuple[tuple[Any, ...], CodedRule, Measure] | None,
-) -> tuple[tuple[Any, ...], CodedRule, Measure] | None:
+    best: Found | None,
+) -> Found | None:
     """The best rule of a batch if it beats `best` in the documented order, else None."""
     floor = best[2].gain if best is not None else (1 if problem.may_be_empty else None)
     candidates = np.flatnonzero(gains >= floor) if floor is not None else range(len(last))
