@@ -29,7 +29,7 @@ def test_an_optimal_rule_is_shown_with_its_numbers_and_its_proof():
         "precision  100.0 %  (3 of 3 covered rows are ill)",
         "coverage   60.0 %  (3 of 5 rows, 100.0 % of all ill)",
         "status     proven optimal: no allowed rule has a larger VI",
-        "time       12.5 ms (exhaustive)",
+        "time       12.5 ms (engine exhaustive)",
     ]
 
 

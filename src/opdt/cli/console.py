@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from opdt.errors import OpdtWarning
-from opdt.report.formats import format_count
+from opdt.report.formats import format_count, format_seconds
 from opdt.report.text import rule_lines, solution_facts
 from opdt.solution import Progress, Solution, Status
 from opdt.table import Table
@@ -91,17 +91,17 @@ class SearchProgress:
         words = f"VI {format_count(progress.value)}"
         if progress.bound < float("inf"):
             words += f", bound {format_count(progress.bound)}, gap {format_count(progress.gap)}"
+        words += f"  {format_seconds(progress.seconds)}"
         self._bar.update(self._bar.task_ids[0], completed=progress.done, words=words)
 
     def _start(self) -> None:
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
             BarColumn(24),
             TaskProgressColumn(),
             TextColumn("{task.fields[words]}", markup=False),
-            TimeElapsedColumn(),
             console=self._console,
             transient=True,
         )

@@ -41,7 +41,7 @@ def describe_solution(solution: Solution, table: Table, w: float) -> str:
     precision  100.0 %  (2 of 2 covered rows are ill)
     coverage   50.0 %  (2 of 4 rows, 100.0 % of all ill)
     status     proven optimal: no allowed rule has a larger VI
-    time       ... (search)
+    time       ... (engine search)
     """
     facts = [f"{name:<10} {text}" for name, text in solution_facts(solution, table, w)]
     return "\n".join([*rule_lines(solution), "", *facts])
@@ -68,7 +68,7 @@ def solution_facts(solution: Solution, table: Table, w: float) -> list[tuple[str
     return [
         *facts,
         ("status", proof(solution)),
-        ("time", f"{format_seconds(solution.seconds)} ({solution.engine})"),
+        ("time", f"{format_seconds(solution.seconds)} (engine {solution.engine})"),
     ]
 
 

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+import opdt as package
+from opdt import read_rule
+
+SMALL = ("--engine", "exhaustive")
+FIT = ("fit", "patients.csv", "--target", "state", *SMALL)
+
+
+def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
+    result = opdt(*FIT)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[:-1] == [
+        "IF   age >= 40",
+        "THEN ill",
+        "",
+        "VI         3  (w = 10)",
+        "precision  100.0 %  (3 of 3 covered rows are ill)",
+        "coverage   50.0 %  (3 of 6 rows, 100.0 % of all ill)",
+        "status     proven optimal: no allowed rule has a larger VI",
+    ]
+    assert re.fullmatch(r"time       .* m?s \(engine exhaustive\)", lines[-1])
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.tsv"])
+def test_other_files_give_the_same_rule(opdt, name):
+    frame = pl.read_csv("patients.csv", try_parse_dates=True)
+    frame.write_parquet(name) if name == "p.parquet" else frame.write_csv(name, separator="\t")
+    result = opdt("fit", name, *FIT[2:])
+    assert result.stdout.startswith("IF   age >= 40\nTHEN ill\n")
+
+
+def test_the_class_may_be_chosen(opdt):
+    assert "THEN well" in opdt(*FIT, "--class", "well").stdout
+
+
+@pytest.mark.parametrize(
+    ("labels", "text", "shown"),
+    [
+        (["0", "0", "1", "1"], "1", "1"),
+        (["0.0", "0.0", "1.0", "1.0"], "1", "1"),
+        (["false", "false", "true", "true"], "True", "True"),
+    ],
+)
+def test_a_class_is_recognised_by_how_it_is_written(opdt, folder, labels, text, shown):
+    rows = "".join(f"{i},{label}\n" for i, label in enumerate(labels))
+    (folder / "a.csv").write_text("a,y\n" + rows)
+    result = opdt("fit", "a.csv", "--target", "y", "--class", text, *SMALL)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"IF   a >= 1.5\nTHEN {shown}")
+
+
+def test_structure_groups_and_kinds_come_from_options(opdt, folder):
+    assert "smoker == 'yes'" in opdt(*FIT, "--structure", "cat").stdout
+    (folder / "groups.toml").write_text('opdt_structure = 1\n[groups]\nhabits = ["smoker"]\n')
+    result = opdt(*FIT, "--structure", "habits, num", "--groups", "groups.toml", "--depth", 2)
+    assert result.exit_code == 0
+    assert "smoker" in result.stdout
+    result = opdt(*FIT, "--structure", "cat", "--categorical", "age,id", "--class", "ill")
+    assert result.exit_code == 0
+    assert "note: " in result.stderr  # a different level in every row
+
+
+def test_a_structure_file_brings_its_own_groups(opdt, folder):
+    text = 'opdt_structure = 1\nlevels = ["habits"]\n[groups]\nhabits = ["smoker"]\n'
+    (folder / "s.toml").write_text(text)
+    assert "smoker == 'yes'" in opdt(*FIT, "--structure", "s.toml").stdout
+
+
+def test_a_column_name_with_a_comma_is_understood(opdt, folder):
+    (folder / "a.csv").write_text('"a, b",y\n1,x\n2,x\n3,z\n4,z\n')
+    result = opdt("fit", "a.csv", "--target", "y", "--categorical", "a, b", *SMALL)
+    assert result.exit_code == 0
+    assert "a, b ==" in result.stdout or "a, b !=" in result.stdout
+
+
+def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
+    result = opdt(*FIT, "--json", "rule.json")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("IF   age >= 40")
+    assert str(read_rule("rule.json")) == "IF age >= 40 THEN ill"
+    assert json.loads((folder / "rule.json").read_text())["info"] == {
+        "vi": 3,
+        "bound": 3,
+        "status": "optimal",
+        "precision": 1,
+        "covered": 3,
+        "errors": 0,
+        "rows": 6,
+        "w": 10,
+        "engine": "exhaustive",
+        "opdt": package.__version__,
+    }
+    printed = opdt(*FIT, "--json", "-")
+    assert printed.stdout == (folder / "rule.json").read_text()
+
+
+def test_no_pattern_exits_with_3_and_writes_no_rule(opdt, folder):
+    (folder / "a.csv").write_text("a,y\n1,x\n1,z\n2,x\n2,z\n")
+    result = opdt("fit", "a.csv", "--target", "y", "--json", "rule.json", *SMALL)
+    assert result.exit_code == 3
+    assert result.stdout.startswith("No pattern")
+    assert "no rule" in result.stderr
+    assert not (folder / "rule.json").exists()
+
+
+def test_a_limit_of_no_time_shows_what_is_not_proven(opdt):
+    result = opdt(*FIT, "--time-limit", 0)
+    assert result.exit_code == 3
+    assert "not proven (stopped by time limit)" in result.stdout
+
+
+HOSTILE = {
+    "empty.csv": b"",
+    "header.csv": b"a,y\n",
+    "binary.csv": bytes(range(256)) * 50,
+    "zeros.csv": b"\x00" * 4096,
+    "binary.parquet": bytes(range(256)) * 50,
+    "empty.parquet": b"",
+    "twice.csv": b"a,a,y\n1,2,x\n3,4,z\n",
+    "one_class.csv": b"a,y\n1,x\n2,x\n",
+    "no_feature.csv": b"y\nx\nz\n",
+    "no_target.csv": b"a,b\n1,x\n2,z\n",
+    "missing_labels.csv": b"a,y\n1,x\n2,\n3,z\n",
+    "continuous.csv": b"a,y\n1,0.5\n2,1.5\n",
+    "infinite.csv": b"a,y\n1,x\ninf,z\n",
+    "latin1.csv": "a,y\n1,é\n2,z\n".encode("latin-1"),
+    "note.txt": b"a,y\n1,x\n2,z\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_that_cannot_be_used_gives_one_sentence(opdt, refused, folder, name):
+    (folder / name).write_bytes(HOSTILE[name])
+    before = sorted(folder.iterdir())
+    refused(opdt("fit", name, "--target", "y", "--json", "rule.json", *SMALL))
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--class", "dead"], ["'--class' 'dead'", "ill, well"]),
+        (["--engine", "serch"], ["'engine'", "serch"]),
+        (["--depth", "0"], ["1 to 8"]),
+        (["--depth", "3", "--structure", "cat,num"], ["depth 2"]),
+        (["--structure", "lab"], ["there is no group 'lab'"]),
+        (["--structure", "none.toml"], ["none.toml"]),
+        (["--groups", "none.toml"], ["none.toml"]),
+        (["--w", "0.5"], ["'w'"]),
+        (["--w", "nan"], ["'w'"]),
+        (["--time-limit", "-1"], ["seconds"]),
+        (["--jobs", "0"], ["n_jobs"]),
+        (["--numeric", "nothing"], ["'nothing'"]),
+        (["--numeric", "smoker"], ["'smoker'"]),
+        (["--json", "nowhere/rule.json"], ["folder that does not exist"]),
+        (["--json", "patients.csv"], ["is the input"]),
+        (["--json", "."], ["is a folder"]),
+    ],
+)
+def test_an_option_that_cannot_be_used_gives_one_sentence(opdt, refused, folder, options, words):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    refused(opdt(*FIT, *options), *words)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
