@@ -22,6 +22,11 @@ class Entry(NamedTuple):
 
 
 ENGINES: dict[str, Entry] = {
+    "search": Entry(
+        "opdt.engines.search:SearchEngine",
+        proves=True,
+        summary="specialised branch and bound; the default",
+    ),
     "exhaustive": Entry(
         "opdt.engines.exhaustive:ExhaustiveEngine",
         proves=True,

@@ -213,10 +213,12 @@ class Problem:
 
     def admits(self, level: Level, condition: CodedCondition) -> bool:
         """Whether the level may apply the condition."""
-        if condition.feature not in level.features:
-            return False
-        return condition in self.conditions_of(
-            condition.feature, right=level.right, left=level.left
+        feature, op, _, levels = condition
+        return (
+            feature in level.features
+            and op in self.ops_of(feature)
+            and any(op is side and (level.right if right else level.left) for side, right in _SIDES)
+            and (op is not Op.IN or 2 <= len(levels) <= self.table.columns[feature].n_values - 2)
         )
 
     # -- what a rule is worth ----------------------------------------------------------------
@@ -342,8 +344,9 @@ class Problem:
         """Conditions that a level may apply without changing the conjunction."""
         for condition in conditions:
             yield condition
-            alike = self.conditions_of(condition.feature, right=True, left=True)
-            yield from (other for other in alike if is_wider(other, condition))
+            if not condition.op.is_threshold:  # a wider threshold stands where this one does
+                alike = self.conditions_of(condition.feature, right=True, left=True)
+                yield from (other for other in alike if is_wider(other, condition))
             if condition.op is not Op.MISSING:
                 yield CodedCondition(condition.feature, Op.PRESENT)
 

@@ -1,0 +1,235 @@
+"""Rays: a problem's conditions as nested sequences.
+
+The conditions of one operator on one numeric feature are nested: `age >= 30` covers whatever
+`age >= 40` covers. A *ray* is such a sequence; choosing a condition is choosing a ray and a
+position on it. An equality or a presence test is a ray of one position. A rule is then a set of
+rays, each with a position, and the search works on rays alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.problem import Chain, CodedCondition, Level, Problem
+from opdt.rules import Op
+
+RIGHT = (Op.GE, Op.EQ, Op.IN, Op.MISSING)
+LEFT = (Op.LT, Op.NE, Op.IN, Op.PRESENT)
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A feature and an operator, with the level or levels that `==`, `!=` and `in` compare with."""
+
+    feature: int
+    op: Op
+    code: int = -1
+    levels: tuple[int, ...] = ()
+
+    def condition(self, position: int, n_values: int) -> CodedCondition:
+        """The condition at a position >= 1."""
+        if self.op is Op.GE:
+            return CodedCondition(self.feature, self.op, position)
+        if self.op is Op.LT:
+            return CodedCondition(self.feature, self.op, n_values - position)
+        return CodedCondition(self.feature, self.op, self.code, self.levels)
+
+    def clashes(self, other: Ray, *, once: bool) -> bool:
+        """Whether no simplified rule holds both: one implies or contradicts the other."""
+        if self.feature != other.feature:
+            return False
+        ops = {self.op, other.op}
+        return once or not (ops == {Op.GE, Op.LT} or ops == {Op.NE})
+
+
+@dataclass(frozen=True, eq=False)
+class Rays:
+    """All rays of a problem, with the rows' levels on them."""
+
+    rays: tuple[Ray, ...]
+    tops: NDArray[np.int64]  # (n_rays,) number of positions
+    levels: NDArray[np.uint16]  # (n_rays, n_rows) tightest position each row satisfies
+
+    @classmethod
+    def of(cls, problem: Problem) -> Rays:
+        """The rays that at least one level of one chain may use, in the order of the table."""
+        wanted: dict[int, list[bool]] = {}
+        for chain in problem.chains:
+            for level in chain:
+                for feature in level.features:
+                    sides = wanted.setdefault(feature, [False, False])
+                    sides[0] |= level.right
+                    sides[1] |= level.left
+        rays = [
+            ray
+            for feature in sorted(wanted)
+            for ray in _rays_of(problem, feature, right=wanted[feature][0], left=wanted[feature][1])
+        ]
+        columns = problem.table.columns
+        tops = np.array(
+            [columns[r.feature].n_values - 1 if r.op.is_threshold else 1 for r in rays], np.int64
+        )
+        levels = np.zeros((len(rays), problem.table.n_rows), np.uint16)
+        for row, ray in zip(levels, rays, strict=True):
+            _fill_levels(row, ray, columns[ray.feature].codes, columns[ray.feature].n_values)
+        return cls(tuple(rays), tops, levels)
+
+    @cached_property
+    def features(self) -> NDArray[np.int64]:
+        """The feature of each ray, shape (n_rays,)."""
+        return np.array([ray.feature for ray in self.rays], np.int64)
+
+    def clashes(self, *, once: bool) -> NDArray[np.bool_]:
+        """Pairs of rays that cannot stand in one rule, shape (n_rays, n_rays)."""
+        n = len(self.rays)
+        out = np.eye(n, dtype=bool)
+        by_feature: dict[int, list[int]] = {}
+        for index, ray in enumerate(self.rays):
+            by_feature.setdefault(ray.feature, []).append(index)
+        for members in by_feature.values():
+            for a in members:
+                for b in members:
+                    out[a, b] |= self.rays[a].clashes(self.rays[b], once=once)
+        return out
+
+
+def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list[Ray]:
+    column = problem.table.columns[feature]
+    allowed = problem.ops_of(feature)
+    sides = (RIGHT if right else ()) + (LEFT if left else ())
+    ops = [op for op in Op if op in allowed and op in sides]
+    out: list[Ray] = []
+    for op in ops:
+        if op.is_threshold:
+            if column.n_values > 1:
+                out.append(Ray(feature, op))
+        elif op in (Op.EQ, Op.NE):
+            out.extend(Ray(feature, op, code) for code in range(column.n_values))
+        elif op is Op.IN:
+            out.extend(Ray(feature, op, -1, s) for s in problem.subsets_of(feature))
+        else:
+            out.append(Ray(feature, op))
+    return out
+
+
+def _fill_levels(
+    out: NDArray[np.uint16], ray: Ray, codes: NDArray[np.int32], n_values: int
+) -> None:
+    if ray.op is Op.GE:
+        np.maximum(codes, 0, out=out, casting="unsafe")
+    elif ray.op is Op.LT:
+        out[:] = np.where(codes >= 0, n_values - 1 - codes, 0)
+    elif ray.op is Op.EQ:
+        np.equal(codes, ray.code, out=out, casting="unsafe")
+    elif ray.op is Op.NE:
+        out[:] = (codes != ray.code) & (codes >= 0)
+    elif ray.op is Op.IN:
+        out[:] = np.isin(codes, ray.levels)
+    elif ray.op is Op.MISSING:
+        out[:] = codes < 0
+    else:
+        out[:] = codes >= 0
+
+
+class Plan:
+    """Which sets of rays one chain of levels can hold.
+
+    A ray's *type* is the set of levels that admit it, the set of levels it can fill by
+    repetition, the set of levels of which two can say it together (an `==` as two `in`), and the
+    required feature it brings. Whether a set of rays fits depends on its types alone, so the few
+    combinations of types are decided once.
+    """
+
+    def __init__(self, problem: Problem, chain: Chain, rays: Rays) -> None:
+        self._chain = chain
+        self._required = {f: 1 << i for i, f in enumerate(sorted(problem.required))}
+        kinds: dict[tuple[int, int, int, int], int] = {}
+        self.types = np.array(
+            [
+                kinds.setdefault(self._type(problem, ray), len(kinds))
+                for ray in rays.rays
+            ],
+            np.int64,
+        ).reshape(-1)
+        self._kinds = tuple(kinds)
+        self._vacuous = sum(1 << d for d, level in enumerate(chain) if level.vacuous)
+        self._fits: dict[tuple[int, ...], bool] = {}
+        self.depth = len(chain)
+        # Leaving a condition out never breaks the structure: every level may be vacuous.
+        self.is_free = not self._required and all(level.vacuous for level in chain)
+
+    def _type(self, problem: Problem, ray: Ray) -> tuple[int, int, int, int]:
+        admits = fills = halves = 0
+        allowed = problem.ops_of(ray.feature)
+        n_values = problem.table.columns[ray.feature].n_values
+        present = problem.table.columns[ray.feature].has_missing and ray.op is not Op.MISSING
+        others = ray.op in (Op.EQ, Op.IN) and n_values > 1
+        for depth, level in enumerate(self._chain):
+            if ray.feature not in level.features:
+                continue
+            bit = 1 << depth
+            if _admits(level, ray.op):
+                admits |= bit
+                fills |= bit
+            if others and Op.NE in allowed and _admits(level, Op.NE):
+                fills |= bit
+            if others and Op.IN in allowed and _admits(level, Op.IN) and _has_superset(problem, ray):
+                fills |= bit
+            if ray.op is Op.EQ and Op.IN in allowed and _admits(level, Op.IN) and n_values > 3:
+                halves |= bit
+            if present and Op.PRESENT in allowed and _admits(level, Op.PRESENT):
+                fills |= bit
+        return admits, fills, halves, self._required.get(ray.feature, 0)
+
+    def fits(self, types: tuple[int, ...]) -> bool:
+        """Whether rays of these types can stand together in the chain."""
+        types = tuple(sorted(types))
+        if types not in self._fits:
+            self._fits[types] = self._decide(types)
+        return self._fits[types]
+
+    def _decide(self, types: tuple[int, ...]) -> bool:
+        kinds = [self._kinds[t] for t in types]
+        filled = brought = 0
+        for _, fills, _, required in kinds:
+            filled |= fills
+            brought |= required
+        if brought != (1 << len(self._required)) - 1:
+            return False
+        every = (1 << self.depth) - 1
+        idle = filled | self._vacuous  # levels that need no condition of their own
+
+        def place(at: int, free: int) -> bool:
+            if at == len(kinds):
+                return free & ~idle == 0
+            admits, _, halves, _ = kinds[at]
+            ways = [1 << d for d in range(self.depth) if admits >> d & 1]
+            both = [1 << d for d in range(self.depth) if halves >> d & 1]
+            ways += [a | b for a, b in combinations(both, 2)]
+            return any(free & way == way and place(at + 1, free & ~way) for way in ways)
+
+        return len(kinds) <= self.depth and place(0, every)
+
+    def fitting(self, prefix: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Types that fit as a pair beside the prefix's types, shape (n_types, n_types)."""
+        n = len(self._kinds)
+        out = np.zeros((n, n), dtype=bool)
+        for a in range(n):
+            for b in range(a, n):
+                out[a, b] = out[b, a] = self.fits((*prefix, a, b))
+        return out
+
+
+def _admits(level: Level, op: Op) -> bool:
+    return (level.right and op in RIGHT) or (level.left and op in LEFT)
+
+
+def _has_superset(problem: Problem, ray: Ray) -> bool:
+    kept = set(ray.levels or (ray.code,))
+    return any(kept <= set(subset) for subset in problem.subsets_of(ray.feature))
+
