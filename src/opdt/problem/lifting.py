@@ -31,8 +31,9 @@ def lower_condition(table: Table, condition: Condition) -> CodedCondition | None
     Raises
     ------
     InputError
-        When the column or the level does not occur in the table, or when a threshold lies
-        outside the values that occur, so that no row or no row at all passes.
+        When the column or the level does not occur in the table, when a condition does not
+        suit the column's kind, or when a threshold lies outside the values that occur, so that
+        it passes no row, or exactly those whose value is present.
     """
     feature = table.index(condition.feature)
     column = table.columns[feature]
@@ -54,15 +55,17 @@ def lower_condition(table: Table, condition: Condition) -> CodedCondition | None
 
 
 def _lower_threshold(feature: int, column: Column, condition: Condition) -> CodedCondition | None:
-    code = int(np.searchsorted(column.values, condition.value, side="left"))
+    # Values below the threshold, counted with the exact comparison of the condition itself.
+    below = Condition(column.name, Op.LT, condition.value)
+    code = int(below.holds(column.values, np.zeros(column.n_values, dtype=bool)).sum())
     if 0 < code < column.n_values:
         return CodedCondition(feature, condition.op, code)
     passes_all = (code == 0) == (condition.op is Op.GE)
     if passes_all and not column.has_missing:
         return None
+    held = f"{column.values[0]} to {column.values[-1]}" if column.n_values else "all missing"
     raise InputError(
-        f"the threshold of '{condition}' lies outside the values of column {column.name!r} "
-        f"({column.values[0]} to {column.values[-1]})."
+        f"the threshold of '{condition}' lies outside the values of column {column.name!r} ({held})."
     )
 
 

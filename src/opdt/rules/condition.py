@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -88,38 +91,64 @@ class Condition:
     value: Any = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.feature, str):
+            raise InputError(f"a condition needs the name of a column, got {self.feature!r}.")
         try:
             op = Op(self.op)
         except ValueError:
             allowed = ", ".join(repr(str(o)) for o in Op)
             raise InputError(
-                f"'op' of a condition on {self.feature!r} must be one of {allowed}, got {self.op!r}."
+                f"'op' of a condition on {self.feature!r} must be one of {allowed}, "
+                f"got {self.op!r}."
             ) from None
-        value = self.value
         if op is Op.IN:
-            if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-                raise InputError(
-                    f"a condition '{self.feature} in …' needs a set of levels, got {value!r}; "
-                    "write {'a', 'b'}."
-                )
-            value = frozenset(_plain(v) for v in value)
-            if not value:
-                raise InputError(f"a condition '{self.feature} in …' needs at least one level.")
+            value = self._checked_levels()
+        elif op.is_threshold:
+            value = self._checked_threshold()
         elif op.needs_value:
-            value = _plain(value)
-            if value is None or value != value:
+            value = self._checked_level(self.value)
+        else:
+            value = None
+            if self.value is not None:
                 raise InputError(
-                    f"a condition '{self.feature} {op}' needs a value to compare with, got {value!r}."
+                    f"a condition '{self.feature} {op}' takes no value, got {self.value!r}."
                 )
-            if op.is_threshold and isinstance(value, (str, bool)):
-                raise InputError(
-                    f"the threshold of '{self.feature} {op}' must be a number or a date, "
-                    f"got {value!r}; compare levels with '==' or '!='."
-                )
-        elif value is not None:
-            raise InputError(f"a condition '{self.feature} {op}' takes no value, got {value!r}.")
         object.__setattr__(self, "op", op)
         object.__setattr__(self, "value", value)
+
+    def _checked_threshold(self) -> Any:
+        value = _plain(self.value)
+        if isinstance(value, np.datetime64):
+            fits = not np.isnat(value)
+        else:
+            fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        if not fits:
+            raise InputError(
+                f"the threshold of '{self.feature} {self.op}' must be a finite number or a "
+                f"numpy.datetime64, got {value!r}; compare levels with '==' or '!='."
+            )
+        return value
+
+    def _checked_levels(self) -> frozenset[Any]:
+        if isinstance(self.value, (str, bytes)) or not isinstance(self.value, Iterable):
+            raise InputError(
+                f"a condition '{self.feature} in …' needs a set of levels, got {self.value!r}; "
+                "write {'a', 'b'}."
+            )
+        levels = frozenset(self._checked_level(level) for level in self.value)
+        if not levels:
+            raise InputError(f"a condition '{self.feature} in …' needs at least one level.")
+        return levels
+
+    def _checked_level(self, value: Any) -> Any:
+        value = _plain(value)
+        endless = isinstance(value, float) and not math.isfinite(value)
+        if value is None or endless or not isinstance(value, Hashable) or value != value:
+            raise InputError(
+                f"a condition '{self.feature} {self.op}' needs a level to compare with, "
+                f"got {value!r}."
+            )
+        return value
 
     def holds(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows that satisfy the condition, shape (n_rows,).
@@ -136,14 +165,33 @@ class Condition:
         return out
 
     def _test(self, present: NDArray[Any]) -> NDArray[np.bool_]:
-        if self.op is Op.GE:
-            return np.asarray(present >= self.value, dtype=bool)
-        if self.op is Op.LT:
-            return np.asarray(present < self.value, dtype=bool)
+        if self.op.is_threshold:
+            threshold = self._threshold_for(present)
+            fires = present >= threshold if self.op is Op.GE else present < threshold
+            return np.asarray(fires, dtype=bool)
+        # Dates as they are: tolist() would turn those of nanoseconds into integers.
+        cells = list(present) if present.dtype.kind == "M" else present.tolist()
         if self.op is Op.IN:
-            return np.fromiter((v in self.value for v in present.tolist()), bool, len(present))
-        same = np.fromiter((v == self.value for v in present.tolist()), bool, len(present))
+            return np.fromiter((cell in self.value for cell in cells), bool, len(cells))
+        same = np.fromiter((cell == self.value for cell in cells), bool, len(cells))
         return same if self.op is Op.EQ else ~same
+
+    def _threshold_for(self, present: NDArray[Any]) -> Any:
+        """The threshold that parts values of this type as the condition's own does, exactly.
+
+        NumPy would compare integers with a float by rounding them to floats first.
+        """
+        threshold, kind = self.value, present.dtype.kind
+        if len(present) and (kind == "O" or (kind == "M") != isinstance(threshold, np.datetime64)):
+            held = {"O": "text", "M": "dates"}.get(kind, "numbers")
+            raise InputError(
+                f"'{self}' cannot be put to column {self.feature!r}, which holds {held}."
+            )
+        if kind in "iu" and isinstance(threshold, float):
+            return math.ceil(threshold)
+        if kind == "f" and isinstance(threshold, int) and float(threshold) < threshold:
+            return math.nextafter(threshold, math.inf)
+        return threshold
 
     def __str__(self) -> str:
         if self.op is Op.IN:

@@ -38,11 +38,11 @@ class Rule:
     __slots__ = ("_conditions", "_label")
 
     def __init__(self, conditions: Iterable[Condition], label: Any) -> None:
-        unique = tuple(dict.fromkeys(conditions))
-        for condition in unique:
+        conditions = tuple(conditions)
+        for condition in conditions:
             if not isinstance(condition, Condition):
                 raise InputError(f"a rule is made of Condition objects, got {condition!r}.")
-        self._conditions = unique
+        self._conditions = tuple(dict.fromkeys(conditions))
         is_date = isinstance(label, np.datetime64)
         self._label = label.item() if isinstance(label, np.generic) and not is_date else label
 
