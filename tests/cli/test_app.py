@@ -65,8 +65,9 @@ def test_a_missing_package_is_listed_with_the_extra_to_install(opdt, monkeypatch
     assert "nothing" in line
 
 
-def test_demo_shows_a_rule_with_its_numbers_and_its_proof(opdt):
-    result = opdt("demo", "--depth", 1, "--engine", "exhaustive")
+@pytest.mark.parametrize("engine", ["search", "exhaustive"])
+def test_demo_shows_a_rule_with_its_numbers_and_its_proof(opdt, engine):
+    result = opdt("demo", "--depth", 1, "--engine", engine)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "Breast cancer: 569 tumours, 30 measurements of each."

@@ -49,15 +49,16 @@ class NumbersOnly(OPDTClassifier):
 
 
 # scikit-learn itself skips the array API check unless SCIPY_ARRAY_API is set; nothing is exempt.
-@parametrize_with_checks([OPDTClassifier(**SMALL), NumbersOnly(max_depth=1, **SMALL)])
+@parametrize_with_checks([OPDTClassifier(), OPDTClassifier(**SMALL), NumbersOnly()])
 def test_every_check_of_scikit_learn_passes(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OpdtWarning)  # some of its tables have constant columns
         check(estimator)
 
 
-def test_feature_names_are_checked_as_scikit_learn_checks_its_own_estimators():
-    check_dataframe_column_names_consistency("OPDTClassifier", OPDTClassifier(**SMALL))
+@pytest.mark.parametrize("estimator", [OPDTClassifier(), NumbersOnly()])
+def test_feature_names_are_checked_as_scikit_learn_checks_its_own_estimators(estimator):
+    check_dataframe_column_names_consistency("OPDTClassifier", estimator)
 
 
 def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
@@ -245,6 +246,12 @@ def test_rows_of_weight_zero_are_left_out_in_every_kind_of_frame(library):
     # Without the 47-year-old the gap reaches from 38 to 52.
     assert str(model.rule_) == "IF age >= 40 THEN ill"
     assert model.vi_ == 2
+
+
+@pytest.mark.parametrize("depth", [2, np.int64(2)])
+def test_a_depth_from_a_numpy_range_is_a_depth(depth):
+    model = OPDTClassifier(max_depth=depth, w=np.float64(3), n_jobs=1)
+    assert model.fit(pd.DataFrame(PATIENTS), STATE).vi_ == 3
 
 
 def test_it_works_in_a_pipeline_and_a_grid_search_over_w_and_depth():
