@@ -21,7 +21,7 @@ from opdt.errors import InputError
 
 # Sums of units stay below this, so that no engine overflows a signed 64-bit integer even after
 # it has multiplied by a small tie-breaking factor.
-MAX_TOTAL = 2**52
+MAX_TOTAL = 2**42
 # Row weights and w are held as fractions of at most this denominator.
 MAX_DENOMINATOR = 2**20
 # Denominators of weights and gains that are tried before falling back to binary rounding.
@@ -93,10 +93,13 @@ class RowGains(Objective):
 
 
 def as_written(value: float | Fraction) -> Fraction:
-    """A number as the user wrote it: 0.95 is 95/100, not its binary neighbour."""
+    """A number as the user meant it: 0.95 is 95/100 and 5 / 6 is 5/6, not a binary neighbour.
+
+    The nearest fraction of denominator at most 2**20, which is off by less than 2**-40.
+    """
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(str(value))
+    return Fraction(str(value)).limit_denominator(MAX_DENOMINATOR)
 
 
 def volume_impurity(
@@ -108,20 +111,22 @@ def volume_impurity(
 ) -> VolumeImpurity:
     """The VI objective for rows of these classes.
 
-    `w` is held as a fraction of denominator at most 2**20: decimals such as 2.5 or 1.1 are
-    exact, and any other number is off by less than one part in 10**12.
+    `w` is held as a fraction of denominator at most 2**20 (less for millions of rows, so that
+    sums stay exact): decimals such as 2.5 or 1.1 are exact, and any other number is off by less
+    than one part in 10**12.
     """
     if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
         raise InputError(
             f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
         )
-    ratio = as_written(w).limit_denominator(MAX_DENOMINATOR)
-    largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
-    if largest * len(classes) >= MAX_TOTAL:
+    finest = MAX_TOTAL // (len(classes) * math.ceil(w) + 1)
+    if finest < 1:
         raise InputError(
-            f"'w' is {w!r}, which is too large, or has too many digits, to be added exactly over "
-            f"{len(classes)} rows; take a smaller or a rounder number."
+            f"'w' is {w!r}, which is too large to be added exactly over {len(classes)} rows; "
+            "a price above the number of rows already forbids every error."
         )
+    ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))
+    largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
     units, scale = weight_units(weights, len(classes), MAX_TOTAL // largest)
     labels = tuple(range(n_classes)) if target is None else (target,)
     return VolumeImpurity(classes, ratio, labels, units, scale)
@@ -131,7 +136,7 @@ def row_gains(gains: Any, label: int = 0) -> RowGains:
     """The objective with these real gains, shape (n_rows,), rounded to whole units.
 
     Whole numbers and decimals of up to six places are kept exactly; others are rounded to one
-    part in about 2**52 of the sum of their absolute values.
+    part in about 2**42 of the sum of their absolute values.
     """
     try:
         values = np.asarray(gains, dtype=np.float64)

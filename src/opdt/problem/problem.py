@@ -20,7 +20,14 @@ from opdt.problem.coded import CodedCondition, CodedRule, holds, is_wider, simpl
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups
 from opdt.problem.lifting import lift_condition, lower_condition
-from opdt.problem.objective import Objective, RowGains, as_written, row_gains, volume_impurity
+from opdt.problem.objective import (
+    MAX_DENOMINATOR,
+    Objective,
+    RowGains,
+    as_written,
+    row_gains,
+    volume_impurity,
+)
 from opdt.problem.structure import Structure
 from opdt.rules import Op, Rule
 from opdt.table import Kind, Table
@@ -253,7 +260,8 @@ class Problem:
         rows = as_written(asked) * (scale if isinstance(asked, Integral) else total)
         errors = self.constraints.max_errors
         most = total if errors is None else min(total, math.floor(as_written(errors) * scale))
-        return Limits(max(1, math.ceil(rows)), most, as_written(self.constraints.min_precision))
+        precision = as_written(self.constraints.min_precision).limit_denominator(MAX_DENOMINATOR)
+        return Limits(max(1, math.ceil(rows)), most, precision)
 
     @property
     def may_be_empty(self) -> bool:

@@ -67,7 +67,7 @@ def compress(levels, rows, gains, top, floor, first, mass_above, reduce, mass, l
         if gain > 0:
             mass[level] += gain
         else:
-            loss[level] -= gain
+            loss[level] += 1  # also without a loss of gain: it may be an error the limits count
     above = np.int64(0)
     for level in range(top + 1):
         above += mass[level]
