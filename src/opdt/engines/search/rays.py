@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.problem import Chain, CodedCondition, Level, Problem
+from opdt.problem.coded import OP_ORDER
 from opdt.rules import Op
 
 RIGHT = (Op.GE, Op.EQ, Op.IN, Op.MISSING)
@@ -38,13 +39,6 @@ class Ray:
         if self.op is Op.LT:
             return CodedCondition(self.feature, self.op, n_values - position)
         return CodedCondition(self.feature, self.op, self.code, self.levels)
-
-    def clashes(self, other: Ray, *, once: bool) -> bool:
-        """Whether no simplified rule holds both: one implies or contradicts the other."""
-        if self.feature != other.feature:
-            return False
-        ops = {self.op, other.op}
-        return once or not (ops == {Op.GE, Op.LT} or ops == {Op.NE})
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +79,19 @@ class Rays:
         return np.array([ray.feature for ray in self.rays], np.int64)
 
     def clashes(self, *, once: bool) -> NDArray[np.bool_]:
-        """Pairs of rays that cannot stand in one rule, shape (n_rays, n_rays)."""
-        n = len(self.rays)
-        out = np.eye(n, dtype=bool)
-        by_feature: dict[int, list[int]] = {}
-        for index, ray in enumerate(self.rays):
-            by_feature.setdefault(ray.feature, []).append(index)
-        for members in by_feature.values():
-            for a in members:
-                for b in members:
-                    out[a, b] |= self.rays[a].clashes(self.rays[b], once=once)
-        return out
+        """Pairs of rays that no simplified rule holds together, shape (n_rays, n_rays).
+
+        Rays of one feature imply or contradict each other, but for the two ends of an interval
+        and two excluded levels; with `once`, they are never together.
+        """
+        same = self.features[:, None] == self.features
+        if once:
+            return same
+        ops = np.array([OP_ORDER[ray.op] for ray in self.rays])
+        sides = ops[:, None] + ops == OP_ORDER[Op.GE] + OP_ORDER[Op.LT]
+        excluded = (ops[:, None] == OP_ORDER[Op.NE]) & (ops == OP_ORDER[Op.NE])
+        np.fill_diagonal(excluded, False)
+        return same & ~(sides & (ops < OP_ORDER[Op.EQ])) & ~excluded
 
 
 def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list[Ray]:

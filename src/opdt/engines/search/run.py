@@ -88,6 +88,8 @@ class Run:
         self.incumbent: CodedRule | None = None
         self._lock = threading.Lock()
         self._counts = np.zeros(4, np.int64)
+        self._flags: dict[int, Whole] = {}
+        self._orders: dict[int, NDArray[np.int32]] = {}
         self._open: dict[int, int] = {}  # bounds of the tasks under way or to come
         self._later = False  # whether passes are still to come
         self._settled, self._planned = 0, 1
@@ -126,9 +128,13 @@ class Run:
             np.int64,
         )
 
-    def flags(self, field: Field) -> Whole:
+    def flags(self, base: Field) -> Whole:
         """The switches of the kernels for one class."""
-        gains = field.gains
+        if base.label not in self._flags:
+            self._flags[base.label] = self._make_flags(base.gains)
+        return self._flags[base.label]
+
+    def _make_flags(self, gains: Whole) -> Whole:
         positive, other = gains[gains > 0], gains[gains <= 0]
         uniform = all(len(part) == 0 or part.min() == part.max() for part in (positive, other))
         return np.array(
@@ -164,7 +170,10 @@ class Run:
 
     def root(self, base: Field, size: int) -> Field:
         """The field of one class, reduced to what rules of `size` conditions can still use."""
-        order = np.argsort(base.gains <= 0, kind="stable").astype(np.int32)
+        order = self._orders.get(base.label)
+        if order is None:
+            order = np.argsort(base.gains <= 0, kind="stable").astype(np.int32)
+            self._orders[base.label] = order
         floor = self.best - self.scores.offset(size) if self.switches.reduction else kernels.NEG
         return base.reduced(order, floor, self.flags(base), sort=True)
 
