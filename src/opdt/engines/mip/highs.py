@@ -1,0 +1,129 @@
+"""HiGHS through highspy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from opdt.engines.mip.model import Model
+from opdt.engines.mip.solver import Answer, Listener, Settings
+from opdt.errors import EngineFailure
+from opdt.solution import StopReason
+
+HAS_PRIORITIES = False
+
+
+def version() -> str:
+    """Name and version of the solver."""
+    highspy: Any = import_module("highspy")
+
+    return f"HiGHS {highspy.Highs().version()}"
+
+
+def load(model: Model, settings: Settings, listener: Listener) -> HighsRun:
+    """Load a model into HiGHS."""
+    return HighsRun(model, settings, listener)
+
+
+class HighsRun:
+    """One solve by HiGHS; it has no branching priorities."""
+
+    def __init__(self, model: Model, settings: Settings, listener: Listener) -> None:
+        highspy: Any = import_module("highspy")
+
+        self._highs = highs = highspy.Highs()
+        self._listener = listener
+        highs.silent()
+        # HiGHS keeps one pool of threads per process, made for the first number asked for.
+        highspy.Highs.resetGlobalScheduler(True)
+        _set_options(highs, settings)
+        highs.passModel(_problem(model))
+        if model.start is not None:
+            solution = highspy.HighsSolution()
+            solution.col_value = model.start.tolist()
+            highs.setSolution(solution)
+        highs.HandleUserInterrupt = True
+        highs.cbMipImprovingSolution.subscribe(self._improved)
+        highs.cbMipLogging.subscribe(self._logged)
+
+    def solve(self) -> Answer:
+        """Solve; highspy releases Python's lock meanwhile."""
+        highs = self._highs
+        highs.run()
+        status, info = highs.getModelStatus(), highs.getInfo()
+        stopped = _reason(status)
+        infeasible = "Infeasible" in highs.modelStatusToString(status)
+        found = info.primal_solution_status == 2  # feasible point
+        x = np.array(highs.getSolution().col_value) if found and not infeasible else None
+        bound = -np.inf if infeasible else _finite(info.mip_dual_bound)
+        return Answer(x, bound, max(0, int(info.mip_node_count)), stopped)
+
+    def interrupt(self) -> None:
+        """Ask HiGHS to stop."""
+        self._highs.cancelSolve()
+
+    def _improved(self, event: Any) -> None:
+        data = event.data_out
+        self._listener.guard(
+            lambda: self._listener.add(np.array(data.mip_solution), _finite(data.mip_dual_bound))
+        )
+
+    def _logged(self, event: Any) -> None:
+        self._listener.guard(
+            lambda: self._listener.add(None, _finite(event.data_out.mip_dual_bound))
+        )
+
+
+def _set_options(highs: Any, settings: Settings) -> None:
+    highs.setOptionValue("threads", settings.threads)
+    highs.setOptionValue("random_seed", settings.seed)
+    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_abs_gap", settings.gap)
+    if np.isfinite(settings.seconds):
+        highs.setOptionValue("time_limit", max(0.0, settings.seconds))
+    if settings.nodes is not None:
+        highs.setOptionValue("mip_max_nodes", int(settings.nodes))
+
+
+def _problem(model: Model) -> Any:
+    highspy: Any = import_module("highspy")
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = model.n_variables, model.n_rows
+    lp.sense_ = highspy.ObjSense.kMaximize
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = model.cost, model.lower, model.upper
+    lp.row_lower_, lp.row_upper_ = model.row_lower, model.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = model.n_variables, model.n_rows
+    lp.a_matrix_.start_ = model.row_start
+    lp.a_matrix_.index_ = model.column
+    lp.a_matrix_.value_ = model.coefficient
+    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    lp.integrality_ = [whole if flag else real for flag in model.integer]
+    return lp
+
+
+def _reason(status: Any) -> StopReason:
+    highspy: Any = import_module("highspy")
+
+    kinds = highspy.HighsModelStatus
+    reasons = {
+        kinds.kOptimal: StopReason.FINISHED,
+        kinds.kInfeasible: StopReason.FINISHED,
+        kinds.kUnboundedOrInfeasible: StopReason.FINISHED,  # every variable has bounds
+        kinds.kModelEmpty: StopReason.FINISHED,
+        kinds.kTimeLimit: StopReason.TIME,
+        kinds.kSolutionLimit: StopReason.NODES,  # also what the node limit reports
+        kinds.kIterationLimit: StopReason.NODES,
+        kinds.kMemoryLimit: StopReason.MEMORY,
+        kinds.kInterrupt: StopReason.INTERRUPTED,
+    }
+    if status not in reasons:
+        raise EngineFailure(f"HiGHS ended with the status {status!s}, which is no answer.")
+    return reasons[status]
+
+
+def _finite(bound: float) -> float:
+    return float(bound) if abs(bound) < 1e100 else float("inf")
