@@ -34,7 +34,8 @@ class BSCCARTEngine(Engine):
     applied, however small the decrease: a threshold halfway between adjacent values of the
     node's rows, or one level against the rest. A node with rows of a single class, or without a
     split that parts its rows, lets every row pass right; the node of a forced group applies a
-    condition even then, the one that keeps most rows together.
+    condition even then, the one that keeps most rows together. Rows that a split loses, because
+    their value is missing, count as wholly impure.
 
     Forbidden features are never split on. The other demands on the rule decide which leaves may
     become the rule, not how the tree grows, so the engine may find none where one exists.
@@ -200,7 +201,7 @@ def _best_split(
 ) -> tuple[float, CodedCondition] | None:
     """The split of a feature with the purest parts and their purity; None if not above `floor`.
 
-    Rows whose value is missing are a part of their own, since they go neither way.
+    Rows whose value is missing go neither way and are lost: they count as wholly impure.
     """
     column = problem.table.columns[feature]
     counts, missing = sample.count(column, rows)
@@ -211,7 +212,7 @@ def _best_split(
     best: tuple[float, CodedCondition] | None = None
     parts = left.any(axis=0) & right.any(axis=0)
     if parts.any():
-        purity = np.where(parts, _purity(left) + _purity(right) + _purity(missing), -np.inf)
+        purity = np.where(parts, _purity(left) + _purity(right), -np.inf)
         at = int(np.argmax(purity))
         if purity[at] > floor:
             split = (Op.GE, _halfway(column, counts, at)) if numeric else (Op.EQ, at)
