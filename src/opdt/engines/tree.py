@@ -111,7 +111,8 @@ class SplitTree:
         """A complete tree that has this rule at a target leaf; None where no leaf admits it.
 
         Of several leaves the first is taken. Nodes off the rule's path let every row pass right,
-        but for those of a forced group, which apply the first condition they can.
+        but for those of a forced group, which apply the first condition they can. A rule with a
+        ``==`` that only two subsets can say, since no level admits it, has no tree here.
         """
         structure = problem.structure
         chains = leaf_chains(structure, problem.groups)
