@@ -114,7 +114,7 @@ def test_no_pattern_exits_with_3_and_writes_no_rule(opdt, folder):
 def test_a_limit_of_no_time_shows_what_is_not_proven(opdt):
     result = opdt(*FIT, "--time-limit", 0)
     assert result.exit_code == 3
-    assert "not proven (stopped by time limit)" in result.stdout
+    assert "not proven (time limit)" in result.stdout
 
 
 HOSTILE = {

@@ -55,13 +55,17 @@ def test_row_weights_are_shown_as_they_count():
     assert "coverage   68.4 %  (3.25 of 4.75 rows, 100.0 % of all ill)" in text
 
 
-def test_an_unproven_rule_is_shown_with_bound_and_gap():
-    unproven = replace(
-        solve(), bound=4.5, status=Status.FEASIBLE, stopped_by=StopReason.TIME, engine="search"
-    )
-    expected = (
-        "not proven (stopped by time limit): no allowed rule has a VI above 4.5, a gap of 1.5"
-    )
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (StopReason.TIME, "time limit"),
+        (StopReason.INTERRUPTED, "interrupted"),
+        (StopReason.FINISHED, "the engine is a heuristic"),
+    ],
+)
+def test_an_unproven_rule_is_shown_with_bound_and_gap(reason, words):
+    unproven = replace(solve(), bound=4.5, status=Status.FEASIBLE, stopped_by=reason)
+    expected = f"not proven ({words}): no allowed rule has a VI above 4.5, a gap of 1.5"
     assert expected in describe_solution(unproven, TABLE, 10)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
-from opdt.solution import Solution, Status
+from opdt.solution import Solution, Status, StopReason
 from opdt.table import Table
 
 _NO_RULE = {
@@ -15,6 +15,7 @@ _NO_RULE = {
     Status.UNKNOWN: "No rule that meets the constraints was found in time.",
     Status.FEASIBLE: "No rule that pays for its errors was found in time.",
 }
+_WHY = {StopReason.FINISHED: "the engine is a heuristic"}
 
 
 def describe_solution(solution: Solution, table: Table, w: float) -> str:
@@ -81,9 +82,7 @@ def proof(solution: Solution) -> str:
     if solution.status is Status.INFEASIBLE:
         return "proven infeasible: relax the constraints"
     limit = f"no allowed rule has a VI above {format_count(solution.bound)}"
-    why = f"not proven (stopped by {solution.stopped_by})"
-    if solution.stopped_by == "finished":
-        why = "not proven (a heuristic)"
+    why = f"not proven ({_WHY.get(solution.stopped_by, solution.stopped_by)})"
     if solution.status is Status.UNKNOWN:
         return f"{why}: {limit}"
     return f"{why}: {limit}, a gap of {format_count(solution.gap)}"
