@@ -13,6 +13,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
 
+Rows = frozenset[int]
+
 OPERATORS = (">=", "<", "==", "!=", "in", "is missing", "is present")
 
 
@@ -78,7 +80,12 @@ class Naive:
         scale = objective.weight_scale
         self.weights = [Fraction(int(weight), scale) for weight in objective.weights]
         self.wrong = {label: objective.wrong(label).tolist() for label in self.labels}
-        self.counts: dict[tuple[tuple[int, ...], int], tuple[Fraction, Fraction, Fraction]] = {}
+        self.counts: dict[tuple[Rows, int], tuple[Fraction, Fraction, Fraction]] = {}
+        self.sides = {
+            (feature, right): [(test, self.passing(test)) for test in self.tests(feature, right)]
+            for feature in range(len(self.names))
+            for right in (False, True)
+        }
 
     def best(self) -> Answer:
         """The best rule in the documented order."""
@@ -99,7 +106,7 @@ class Naive:
                     best_key, best = key, Answer(value, short, label, covered, errors)
         return best
 
-    def count(self, rows: tuple[int, ...], label: int) -> tuple[Fraction, Fraction, Fraction]:
+    def count(self, rows: Rows, label: int) -> tuple[Fraction, Fraction, Fraction]:
         """Value, covered weight and weight of the errors; remembered, as fractions are slow."""
         if (rows, label) not in self.counts:
             self.counts[rows, label] = (
@@ -111,18 +118,18 @@ class Naive:
 
     # -- which rules there are ---------------------------------------------------------------
 
-    def rules(self) -> Iterator[tuple[tuple[Test, ...], tuple[int, ...]]]:
+    def rules(self) -> Iterator[tuple[tuple[Test, ...], Rows]]:
         """Every choice of conditions along every path to a target leaf, with the rows it covers."""
         structure = self.problem.structure
-        everything = tuple(range(len(self.problem.table.labels)))
+        everything = frozenset(range(len(self.problem.table.labels)))
         for position, wanted in enumerate(structure.target):
             if wanted:
                 path = bin(2**structure.depth + position)[3:]  # after the root: 0 left, 1 right
                 yield from self.walk(1, path, (), everything)
 
     def walk(
-        self, node: int, path: str, tests: tuple[Test, ...], rows: tuple[int, ...]
-    ) -> Iterator[tuple[tuple[Test, ...], tuple[int, ...]]]:
+        self, node: int, path: str, tests: tuple[Test, ...], rows: Rows
+    ) -> Iterator[tuple[tuple[Test, ...], Rows]]:
         """Go on from a node of the tree, with the rows that have come so far."""
         if not rows:
             return  # covers nothing, which is no rule
@@ -141,9 +148,8 @@ class Naive:
         if right and not forced:
             yield from self.walk(after, path[1:], tests, rows)
         for feature in features:
-            for test in self.tests(feature, right):
-                kept = tuple(r for r in rows if test.holds(self.columns[feature][r]))
-                yield from self.walk(after, path[1:], (*tests, test), kept)
+            for test, passing in self.sides[feature, right]:
+                yield from self.walk(after, path[1:], (*tests, test), rows & passing)
 
     def tests(self, feature: int, right: bool) -> Iterator[Test]:
         """Every condition on a feature that sends a row to this side."""
@@ -167,6 +173,11 @@ class Naive:
         yield from (test for test in possible if only is None or test.op == only)
         if self.demands.missing_conditions and None in self.columns[feature]:
             yield Test(feature, "is missing" if right else "is present")
+
+    def passing(self, test: Test) -> Rows:
+        """The rows that satisfy a condition."""
+        cells = self.columns[test.feature]
+        return frozenset(row for row, cell in enumerate(cells) if test.holds(cell))
 
     # -- what is demanded of a rule ----------------------------------------------------------
 
@@ -277,4 +288,5 @@ def _may_be(value: Any, said: list[tuple[str, Any]]) -> bool:
 
 
 def _exact(number: float) -> Fraction:
-    return Fraction(str(number))
+    """A number as it was meant: a decimal, or a simple fraction such as 5 / 6."""
+    return Fraction(number).limit_denominator(2**20)

@@ -65,7 +65,8 @@ def _lower_threshold(feature: int, column: Column, condition: Condition) -> Code
         return None
     held = f"{column.values[0]} to {column.values[-1]}" if column.n_values else "all missing"
     raise InputError(
-        f"the threshold of '{condition}' lies outside the values of column {column.name!r} ({held})."
+        f"the threshold of '{condition}' lies outside the values of column {column.name!r} "
+        f"({held})."
     )
 
 
