@@ -6,8 +6,8 @@ the rule of greatest VI is returned.
 
 The paper says no more than that. RULES keeps rules without error and looks no further at the rows
 they explain; here, since errors have a price, a rule is kept if its VI is positive, and as in
-RRULES its rows are explained at once. With that the VI on most of the paper's datasets comes out near
-its tables; the best combination of bins would often exceed them by far.
+RRULES its rows are explained at once. With that the VI on most of the paper's datasets comes out
+near its tables; the best combination of bins would often exceed them by far.
 """
 
 from __future__ import annotations
