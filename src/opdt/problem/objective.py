@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 
-# Sums of units stay below this, so that no engine overflows a signed 64-bit integer even after
-# it has multiplied by a small tie-breaking factor.
-MAX_TOTAL = 2**42
-# Row weights and w are held as fractions of at most this denominator.
+# Sums of gains in units stay below this, and so are exact as doubles too.
+MAX_TOTAL = 2**52
+# Prices, shares and precisions are held as fractions of at most this denominator.
 MAX_DENOMINATOR = 2**20
+# Sums of row weights in units stay below this, so that comparing a precision, which multiplies
+# them by such a fraction, fits into a signed 64-bit integer.
+MAX_WEIGHT = 2**42
 # Denominators of weights and gains that are tried before falling back to binary rounding.
 _SCALES = (1, 2, 4, 5, 10, 20, 25, 50, 100, 1000, 10_000, 100_000, 1_000_000)
 
@@ -127,7 +129,7 @@ def volume_impurity(
         )
     ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))
     largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
-    units, scale = weight_units(weights, len(classes), MAX_TOTAL // largest)
+    units, scale = weight_units(weights, len(classes), min(MAX_WEIGHT, MAX_TOTAL // largest))
     labels = tuple(range(n_classes)) if target is None else (target,)
     return VolumeImpurity(classes, ratio, labels, units, scale)
 
@@ -136,7 +138,7 @@ def row_gains(gains: Any, label: int = 0) -> RowGains:
     """The objective with these real gains, shape (n_rows,), rounded to whole units.
 
     Whole numbers and decimals of up to six places are kept exactly; others are rounded to one
-    part in about 2**42 of the sum of their absolute values.
+    part in about 2**52 of the sum of their absolute values.
     """
     try:
         values = np.asarray(gains, dtype=np.float64)
