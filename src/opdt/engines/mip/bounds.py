@@ -33,6 +33,13 @@ def resolvable(problem: Problem) -> bool:
     return float(problem.objective.unit) > 4 * tolerance(problem)
 
 
+def weights_resolvable(problem: Problem) -> bool:
+    """Whether a solver can tell covered weights that differ by one unit apart."""
+    objective = problem.objective
+    total = float(objective.weights.sum() / objective.weight_scale)
+    return 1 / objective.weight_scale > 4 * SOLVER_TOLERANCE * max(1.0, total)
+
+
 def absolute_gap(problem: Problem) -> float:
     """The gap between bound and value at which a solver may stop: just below one unit.
 

@@ -46,7 +46,7 @@ class MIPDetails:
     start : str
         Where the warm start came from and its VI, or why there is none.
     notes : tuple of str
-        What the solver was asked for and cannot do.
+        What the solver was asked for and cannot do, and rules that had to be left out.
     """
 
     tree: SplitTree | None
@@ -175,19 +175,19 @@ class Task:
             notes.append("highs has no memory limit; it is left out")
         return tuple(notes)
 
-    def details(self, models: list[Model], tree: SplitTree | None, start: str) -> MIPDetails:
+    def details(self, journal: Journal, models: list[Model], start: str) -> MIPDetails:
         """The details of a solution found with these models."""
         largest = max(models, key=lambda model: model.n_entries, default=None)
         sizes = (0, 0, 0)
         if largest is not None:
             sizes = (largest.n_variables, largest.n_rows, largest.n_entries)
         return MIPDetails(
-            tree,
+            journal.tree,
             self.adapter.version(),
             self.engine.formulation,
             *sizes,
             start=start,
-            notes=self.notes(),
+            notes=(*self.notes(), *journal.notes),
         )
 
 
@@ -229,17 +229,32 @@ def run(task: Task, model: Model, journal: Journal, read: Read) -> Answer:
     return answer
 
 
-def checked_gain(task: Task, rule: CodedRule | None, claimed: float) -> int:
-    """The gain of a solver's rule, recomputed; a claim of more than that is an error."""
-    gain = 0 if rule is None else task.problem.measure(rule).gain
-    true = task.problem.vi(gain)
+def accept(
+    task: Task, journal: Journal, rule: CodedRule | None, tree: SplitTree | None, claimed: float
+) -> None:
+    """Keep the rule of a solver's best point, after a second look at it on the data.
+
+    Raises
+    ------
+    EngineFailure
+        When the solver claims more than the rule is worth, or the rule breaks a demand.
+    """
+    problem = task.problem
+    true = 0.0 if rule is None else problem.vi(problem.measure(rule).gain)
     # Integrality may be off by the solver's tolerance on both sides of several rows.
-    if claimed > true + 10 * bounds.tolerance(task.problem):
+    if claimed > true + 10 * bounds.tolerance(problem):
         raise EngineFailure(
             f"{task.adapter.version()} claims a VI of {claimed:g} for a rule that is worth "
             f"{true:g} on the data; its tolerances do not suit this model."
         )
-    return gain
+    if rule is not None and (why := problem.objection(rule)):
+        if bounds.weights_resolvable(problem):
+            raise EngineFailure(f"{task.adapter.version()} returned a rule, but {why}.")
+        journal.notes.append(
+            "a rule that misses a demand by less than the solver's tolerance was left out; "
+            "round the row weights"
+        )
+    journal.incumbent(rule, tree, float("inf"))
 
 
 def solve_paper(task: Task) -> Outcome:
@@ -251,20 +266,15 @@ def solve_paper(task: Task) -> Outcome:
 
     def read(x: Floats) -> tuple[CodedRule | None, SplitTree]:
         tree = vectors.to_tree(made, x)
-        rule = tree.rule(problem)
-        covers = rule is not None and problem.measure(rule).covered > 0
-        return (rule if covers else None), tree
+        return _covering(problem, tree.rule(problem)), tree
 
     if model.start is not None:
         journal.incumbent(*read(model.start), bound=float("inf"))
     answer = run(task, model, journal, read)
     if answer.x is not None:
         rule, tree = read(answer.x)
-        checked_gain(task, rule, model.value(answer.x))
-        journal.incumbent(rule, tree, answer.bound)
-    return journal.outcome(
-        answer.bound, answer.stopped_by, task.details([model], journal.tree, started)
-    )
+        accept(task, journal, rule, tree, model.value(answer.x))
+    return journal.outcome(answer.bound, answer.stopped_by, task.details(journal, [model], started))
 
 
 def _with_start(task: Task, model: Model, made: paper.Formulation) -> tuple[Model, str]:
@@ -315,11 +325,10 @@ def solve_paths(task: Task) -> Outcome:
         if path is None:
             continue
         models.append(path.model)
-        answer = run(task, path.model, journal, _reader(path))
+        read = _reader(path)
+        answer = run(task, path.model, journal, read)
         if answer.x is not None:
-            rule = path.rule(answer.x)
-            checked_gain(task, rule, path.model.value(answer.x))
-            journal.incumbent(rule, None, answer.bound)
+            accept(task, journal, *read(answer.x), path.model.value(answer.x))
         limit = answer.bound if floor is None else max(answer.bound, floor)
         if limit > -float("inf"):
             settled.append(min(ceilings[at], bounds.attainable(problem, limit)))
@@ -328,12 +337,18 @@ def solve_paths(task: Task) -> Outcome:
             settled += ceilings[at + 1 :]
             break
     bound = max(settled, default=None)
-    tree = None if journal.rule is None else SplitTree.around(problem, journal.rule)
-    return journal.finish(bound, stopped, task.details(models, tree, started))
+    if journal.rule is not None:
+        journal.tree = SplitTree.around(problem, journal.rule)
+    return journal.finish(bound, stopped, task.details(journal, models, started))
 
 
 def _reader(path: Path) -> Read:
-    return lambda x: (path.rule(x), None)
+    return lambda x: (_covering(path.problem, path.rule(x)), None)
+
+
+def _covering(problem: Problem, rule: CodedRule | None) -> CodedRule | None:
+    """The rule, or None where it covers nothing: the empty rule, whatever its conditions."""
+    return None if rule is None or not problem.measure(rule).covered else rule
 
 
 def _floor(problem: Problem, gain: int | None) -> float | None:

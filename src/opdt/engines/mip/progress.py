@@ -39,6 +39,7 @@ class Journal:
         self.gain: int | None = 0 if problem.may_be_empty else None
         self.pending: int | None = None
         self.nodes = 0
+        self.notes: list[str] = []
         self._points: list[TracePoint] = []
 
     def incumbent(
