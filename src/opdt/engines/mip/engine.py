@@ -224,7 +224,9 @@ def run(task: Task, model: Model, journal: Journal, read: Read) -> Answer:
     if settings.nodes is not None:
         settings = replace(settings, nodes=settings.nodes - journal.nodes)
     loaded = task.adapter.load(model, settings, listener)
-    answer = supervise(loaded, listener, lambda: journal.update(listener.take(), read))
+    answer, journal.asked_to_stop = supervise(
+        loaded, listener, lambda: journal.update(listener.take(), read)
+    )
     journal.nodes += answer.nodes
     return answer
 
@@ -332,8 +334,8 @@ def solve_paths(task: Task) -> Outcome:
         limit = answer.bound if floor is None else max(answer.bound, floor)
         if limit > -float("inf"):
             settled.append(min(ceilings[at], bounds.attainable(problem, limit)))
-        if answer.stopped_by is not StopReason.FINISHED:
-            stopped = answer.stopped_by
+        if answer.stopped_by is not StopReason.FINISHED or journal.asked_to_stop:
+            stopped = journal.asked_to_stop or answer.stopped_by
             settled += ceilings[at + 1 :]
             break
     bound = max(settled, default=None)

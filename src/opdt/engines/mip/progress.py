@@ -30,6 +30,9 @@ class Journal:
         Upper bound, in units, on the parts of the problem that the running model does not cover.
     nodes : int
         Nodes of the solver's tree so far.
+    asked_to_stop : StopReason or None
+        Why the last solve was to stop early, even if it was done by then.
+    notes : list of str
     """
 
     def __init__(self, problem: Problem, clock: Clock, ceiling: int) -> None:
@@ -39,6 +42,7 @@ class Journal:
         self.gain: int | None = 0 if problem.may_be_empty else None
         self.pending: int | None = None
         self.nodes = 0
+        self.asked_to_stop: StopReason | None = None
         self.notes: list[str] = []
         self._points: list[TracePoint] = []
 
@@ -89,6 +93,8 @@ class Journal:
                     f"{self._problem.vi(self.gain):g}."
                 )
             bound = self.gain if bound is None else max(bound, self.gain)
+        if bound is not None:
+            self._add(self._problem.vi(bound), self._clock.elapsed())
         return Outcome(
             self.rule,
             bound,
@@ -104,14 +110,18 @@ class Journal:
     def _limit(self, bound: float) -> float:
         """The best bound on the whole problem, given one on the model at hand."""
         last = self._points[-1].bound if self._points else float("inf")
-        here = min(self._problem.vi(self._ceiling), max(bound, self._value()))
+        here = max(self._problem.vi(attainable(self._problem, bound)), self._value())
         if self.pending is not None:
             here = max(here, self._problem.vi(self.pending))
         return min(here, last)
 
     def _record(self, bound: float, seconds: float) -> None:
-        value, limit = self._value(), self._limit(bound)
+        self._add(self._limit(bound), seconds)
+
+    def _add(self, limit: float, seconds: float) -> None:
+        value = self._value()
         if self._points:
+            limit = min(limit, self._points[-1].bound)
             last = self._points[-1]
             if value <= last.value and limit >= last.bound:
                 return

@@ -129,10 +129,14 @@ def get_adapter(name: str) -> Adapter:
     return adapter
 
 
-def supervise(run: Run, listener: Listener, tick: Callable[[], None]) -> Answer:
+def supervise(
+    run: Run, listener: Listener, tick: Callable[[], None]
+) -> tuple[Answer, StopReason | None]:
     """Run a solver in a thread, and stop it on Ctrl-C or the cancel flag.
 
-    `tick` is called in this thread a few times a second; a `KeyboardInterrupt` it raises counts
+    Returns the answer and, beside it, why the solver was asked to stop, if it was: it may have
+    been done by then. `tick` is called in this thread a few times a second; a
+    `KeyboardInterrupt` it raises counts
     as Ctrl-C.
     """
     done = threading.Event()
@@ -164,7 +168,7 @@ def supervise(run: Run, listener: Listener, tick: Callable[[], None]) -> Answer:
             run.interrupt()  # again at every turn: a solver forgets it while starting up
     if listener.failure is not None:
         raise listener.failure
-    stopped = answers[0].stopped_by
-    return answers[0]._replace(
-        stopped_by=stopped if stopped is StopReason.FINISHED else reason or stopped
-    )
+    answer = answers[0]
+    if reason is not None and answer.stopped_by is not StopReason.FINISHED:
+        answer = answer._replace(stopped_by=reason)
+    return answer, reason
