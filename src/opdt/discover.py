@@ -10,6 +10,7 @@ from typing import Any
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem, Structure, read_structure
+from opdt.problem.groups import check_groups
 from opdt.solution import Budget, Solution
 from opdt.table import Table
 
@@ -82,7 +83,7 @@ def discover(
     problem = Problem.build(
         table,
         structure=shape,
-        groups={**file_groups, **(groups or {})} or None,
+        groups={**file_groups, **check_groups(groups)},
         w=w,
         target=target,
         constraints=resolve_constraints(constraints),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opdt.problem.coded import CodedCondition, holds, is_wider, simplify, tightness
+from opdt.problem.coded import CodedCondition, holds, is_possible, is_wider, simplify, tightness
 from opdt.rules import Op
 
 VALUES, LEVELS = 4, 5  # feature 0 is numeric with 4 values, 1 and 2 are categorical with 5 levels
@@ -126,6 +126,32 @@ def test_larger_sets_of_levels_come_first_then_lower_levels():
     ]
     ordered = sorted(sets, key=lambda c: tightness(c, LEVELS))
     assert [c.levels for c in ordered] == [(0, 1, 2), (2, 3, 4), (0, 1), (0, 4), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        say(0, ">=", 0),
+        say(0, "<", VALUES),
+        say(0, "<", 2, (1, 2)),
+        say(1, "==", LEVELS),
+        say(1, "!=", -1),
+        say(1, "in", levels=(2,)),
+        say(1, "in", levels=(0, 1, 2, 3)),
+        say(1, "in", levels=(2, 1)),
+        say(1, "in", levels=(1, 1, 2)),
+        say(1, "in", levels=(3, LEVELS)),
+        say(1, "in", 2, (1, 2)),
+        say(0, "is missing", 1),
+    ],
+)
+def test_a_condition_that_no_column_offers_is_impossible(condition):
+    assert not is_possible(condition, VALUES if condition.feature == 0 else LEVELS)
+
+
+def test_every_condition_that_a_column_offers_is_possible():
+    for condition in CONDITIONS:
+        assert is_possible(condition, VALUES if condition.feature == 0 else LEVELS)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from opdt.problem.chains import Chain, Level, compile_chains
 from opdt.problem.coded import CodedCondition, CodedRule, simplify
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups
+from opdt.problem.lifting import class_code
 from opdt.problem.objective import Objective, RowGains, VolumeImpurity
-from opdt.problem.problem import Limits, Measure, Problem, class_code
+from opdt.problem.problem import Limits, Measure, Problem
 from opdt.problem.structure import Structure
 from opdt.problem.structure_file import StructureFile, read_structure, write_structure
 

@@ -93,6 +93,16 @@ def is_wider(other: CodedCondition, condition: CodedCondition) -> bool:
     return other.op is Op.NE and other.code not in kept
 
 
+def is_possible(condition: CodedCondition, n_values: int) -> bool:
+    """Whether a column of so many values offers the condition, operators of its kind provided."""
+    _, op, code, levels = condition
+    if op is Op.IN:
+        ascending = levels == tuple(sorted({c for c in levels if 0 <= c < n_values}))
+        return code == -1 and ascending and 2 <= len(levels) <= n_values - 2
+    first = 1 if op.is_threshold else 0
+    return not levels and (first <= code < n_values if op.needs_value else code == -1)
+
+
 def holds(condition: CodedCondition, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Rows, shape (n_rows,), that satisfy the condition; code -1 (missing) satisfies none but
     `is missing`.

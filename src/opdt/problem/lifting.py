@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from opdt.errors import InputError
@@ -75,3 +77,12 @@ def _level(column: Column, value: object) -> int:
         if level == value:
             return code
     raise InputError(f"level {value!r} does not occur in column {column.name!r}.")
+
+
+def class_code(table: Table, label: Any) -> int:
+    """The code of a class, refusing one that the table does not have."""
+    for code, known in enumerate(table.classes.tolist()):
+        if known == label and isinstance(known, str) == isinstance(label, str):
+            return code
+    shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
+    raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")

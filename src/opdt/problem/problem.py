@@ -16,10 +16,18 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.problem.chains import Chain, Level, compile_chains
-from opdt.problem.coded import CodedCondition, CodedRule, holds, is_wider, simplify, tightness
+from opdt.problem.coded import (
+    CodedCondition,
+    CodedRule,
+    holds,
+    is_possible,
+    is_wider,
+    simplify,
+    tightness,
+)
 from opdt.problem.constraints import Constraints
-from opdt.problem.groups import FeatureGroups
-from opdt.problem.lifting import lift_condition, lower_condition
+from opdt.problem.groups import FeatureGroups, check_groups
+from opdt.problem.lifting import class_code, lift_condition, lower_condition
 from opdt.problem.objective import (
     MAX_DENOMINATOR,
     Objective,
@@ -98,8 +106,9 @@ class Problem:
         """
         constraints = constraints or Constraints()
         constraints.check_names(table.names, table.categorical)
-        listed = None if groups is None else {name: list(g) for name, g in groups.items()}
-        feature_groups = FeatureGroups.of(table.names, table.numeric, table.categorical, listed)
+        feature_groups = FeatureGroups.of(
+            table.names, table.numeric, table.categorical, check_groups(groups)
+        )
         label = None if target is None else class_code(table, target)
         objective = volume_impurity(table.labels, len(table.classes), w, label, table.weights)
         structure = structure or Structure.free(2)
@@ -220,12 +229,12 @@ class Problem:
 
     def admits(self, level: Level, condition: CodedCondition) -> bool:
         """Whether the level may apply the condition."""
-        feature, op, _, levels = condition
+        feature, op = condition.feature, condition.op
         return (
             feature in level.features
             and op in self.ops_of(feature)
             and any(op is side and (level.right if right else level.left) for side, right in _SIDES)
-            and (op is not Op.IN or 2 <= len(levels) <= self.table.columns[feature].n_values - 2)
+            and is_possible(condition, self.table.columns[feature].n_values)
         )
 
     # -- what a rule is worth ----------------------------------------------------------------
@@ -389,12 +398,3 @@ _SIDES = (
     (Op.MISSING, True),
     (Op.PRESENT, False),
 )
-
-
-def class_code(table: Table, label: Any) -> int:
-    """The code of a class, refusing one that the table does not have."""
-    for code, known in enumerate(table.classes.tolist()):
-        if known == label and isinstance(known, str) == isinstance(label, str):
-            return code
-    shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
-    raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")

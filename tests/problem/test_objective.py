@@ -1,0 +1,205 @@
+"""Gains in whole units: exact where the user's numbers are, and never overflowing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opdt.errors import InputError
+from opdt.problem.objective import (
+    MAX_TOTAL,
+    MAX_WEIGHT,
+    as_written,
+    row_gains,
+    volume_impurity,
+    weight_units,
+)
+
+CLASSES = np.array([0, 1, 2, 1, 0], dtype=np.int32)
+
+prices = st.one_of(
+    st.integers(1, 1000),
+    st.decimals(1, 100, places=3).map(float),
+    st.fractions(1, 50, max_denominator=1000),
+    st.floats(1, 1e6),
+)
+decimals = st.integers(0, 6).flatmap(lambda places: st.decimals(0, 50, places=places)).map(float)
+weights_of_rows = st.lists(decimals, min_size=5, max_size=5).filter(any)
+
+
+# -- the VI --------------------------------------------------------------------------------------
+
+
+@given(prices, st.none() | weights_of_rows, st.integers(0, 2), st.integers(0, 31))
+def test_the_gains_of_covered_rows_add_up_to_the_vi(w, weights, label, chosen):
+    given_weights = None if weights is None else np.array(weights)
+    objective = volume_impurity(CLASSES, 3, w, None, given_weights)
+    rows = np.array([bool(chosen >> i & 1) for i in range(5)])
+    exact = [Fraction(int(u), objective.weight_scale) for u in objective.weights]
+    covered = sum((exact[i] for i in np.flatnonzero(rows)), Fraction(0))
+    errors = sum((exact[i] for i in np.flatnonzero(rows & (label != CLASSES))), Fraction(0))
+    gain = int(objective.gains(label)[rows].sum()) * objective.unit
+    assert gain == covered - objective.w * errors
+    assert np.array_equal(objective.wrong(label), label != CLASSES)
+
+
+@given(prices, st.none() | weights_of_rows)
+def test_sums_of_gains_stay_exact_in_any_order(w, weights):
+    objective = volume_impurity(CLASSES, 3, w, None, None if weights is None else np.array(weights))
+    for label in objective.labels:
+        assert sum(abs(int(g)) for g in objective.gains(label)) <= MAX_TOTAL
+    assert int(objective.weights.sum()) <= MAX_WEIGHT
+
+
+@pytest.mark.parametrize(
+    ("w", "kept"),
+    [
+        (10, Fraction(10)),
+        (2.5, Fraction(5, 2)),
+        (1.1, Fraction(11, 10)),
+        (4 / 3, Fraction(4, 3)),
+        (np.float32(1.1), Fraction(11, 10)),
+        (np.int64(7), Fraction(7)),
+        (Fraction(22, 7), Fraction(22, 7)),
+        (1.000001, Fraction(1000001, 1000000)),
+    ],
+)
+def test_a_price_is_kept_as_it_was_written(w, kept):
+    assert volume_impurity(CLASSES, 3, w).w == kept
+
+
+@given(st.floats(1, 1e6))
+def test_any_other_price_is_off_by_less_than_one_part_in_a_million_millions(w):
+    assert abs(volume_impurity(CLASSES, 3, w).w / Fraction(w) - 1) < Fraction(1, 10**12)
+
+
+def test_a_price_with_endless_digits_is_shortened_for_many_rows_rather_than_refused():
+    many = np.zeros(10**7, dtype=np.int32)
+    objective = volume_impurity(many, 2, float(np.pi) * 1000)
+    assert abs(float(objective.w) - np.pi * 1000) < 1e-4
+    assert len(many) * (objective.w.numerator - objective.w.denominator) <= MAX_TOTAL
+
+
+@pytest.mark.parametrize("w", [0.5, -1, 0, float("nan"), float("inf"), True, "10", None, 1j])
+def test_a_price_that_is_none_is_refused(w):
+    with pytest.raises(InputError, match=r"'w' must be a finite number >= 1 .* got "):
+        volume_impurity(CLASSES, 3, w)
+
+
+def test_a_price_too_large_to_be_added_is_refused():
+    with pytest.raises(InputError, match=r"'w' is 1e\+300, which is too large to be added exactly"):
+        volume_impurity(CLASSES, 3, 1e300)
+
+
+def test_rules_may_have_any_class_or_the_target():
+    assert volume_impurity(CLASSES, 3).labels == (0, 1, 2)
+    assert volume_impurity(CLASSES, 3, target=1).labels == (1,)
+
+
+# -- row weights ---------------------------------------------------------------------------------
+
+
+@given(weights_of_rows)
+def test_decimal_weights_are_exact(weights):
+    units, scale = weight_units(np.array(weights), 5, MAX_WEIGHT)
+    assert [Fraction(int(u), scale) for u in units] == [Fraction(str(w)) for w in weights]
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5).filter(any))
+def test_other_weights_are_rounded_by_a_tiny_part_of_their_sum(weights):
+    units, scale = weight_units(np.array(weights), 5, MAX_WEIGHT)
+    assert sum(map(int, units)) <= MAX_WEIGHT
+    for unit, weight in zip(units, weights, strict=True):
+        assert abs(Fraction(int(unit), scale) - Fraction(weight)) <= Fraction(sum(weights)) / 2**40
+
+
+@pytest.mark.parametrize(
+    ("weights", "scale"),
+    [([1, 2, 0], 1), ([0.5, 1, 2], 2), ([0.25, 0.1], 20), ([0.57, 1], 100), ([0.29, 0.3], 100)],
+)
+def test_the_units_of_weights_are_as_coarse_as_they_can_be(weights, scale):
+    assert weight_units(np.array(weights), len(weights), MAX_WEIGHT)[1] == scale
+
+
+def test_rows_without_weights_count_one():
+    units, scale = weight_units(None, 3, MAX_WEIGHT)
+    assert (units.tolist(), scale) == ([1, 1, 1], 1)
+
+
+def test_weights_of_any_size_are_told_apart():
+    units, _ = weight_units(np.array([1e-300, 3e-300]), 2, MAX_WEIGHT)
+    assert units[1] == pytest.approx(3 * units[0])
+    assert units[0] > 2**30
+
+
+def test_weights_too_large_to_be_added_are_refused():
+    with pytest.raises(
+        InputError, match=r"'sample_weight' sums to 1e\+20, .*scale the weights down"
+    ):
+        weight_units(np.array([1e20, 1.0]), 2, MAX_WEIGHT)
+
+
+# -- gains per row -------------------------------------------------------------------------------
+
+
+def in_full(objective):
+    return [int(g) * objective.unit for g in objective.gains(0)]
+
+
+@given(st.lists(st.integers(-(10**6), 10**6) | decimals.map(lambda d: -d), min_size=1, max_size=9))
+def test_short_decimals_are_exact_gains(gains):
+    assert in_full(row_gains(gains)) == [Fraction(str(g)) for g in gains]
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=9))
+def test_other_gains_are_rounded_by_a_tiny_part_of_their_sum(gains):
+    total = sum(abs(Fraction(g)) for g in gains)
+    objective = row_gains(gains)
+    assert sum(abs(int(g)) for g in objective.gains(0)) <= MAX_TOTAL
+    for got, gain in zip(in_full(objective), gains, strict=True):
+        assert abs(got - Fraction(gain)) <= total / 2**50
+
+
+@pytest.mark.parametrize("gains", [[0, 0], [5e-324, -5e-324], [2**60, -(2**59)]])
+def test_extreme_gains_are_held(gains):
+    assert in_full(row_gains(gains)) == [Fraction(g) for g in gains]
+
+
+def test_rows_of_negative_gain_are_errors():
+    objective = row_gains([1, -2, 0], label=1)
+    assert objective.wrong(1).tolist() == [False, True, False]
+    assert (objective.labels, objective.weights.tolist()) == ((1,), [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        ([1, float("nan")], "'gains' must be one finite number per row"),
+        ([1, float("inf")], "'gains' must be one finite number per row"),
+        ([[1, 2]], "'gains' must be one finite number per row"),
+        (["a", "b"], "'gains' must be numbers, one for each row"),
+        ([1.5e308, 1.5e308], "'gains' are too large to be added; scale them down"),
+    ],
+)
+def test_gains_that_are_no_numbers_are_refused(gains, message):
+    with pytest.raises(InputError, match=message):
+        row_gains(gains)
+
+
+# -- numbers as they are written -----------------------------------------------------------------
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(0, 6))
+def test_a_short_decimal_is_itself(whole, places):
+    number = float(Decimal(whole).scaleb(-places))
+    assert as_written(number) == Fraction(whole, 10**places)
+
+
+@given(st.integers(1, 999), st.integers(1, 999))
+def test_the_quotient_of_two_numbers_is_their_fraction(over, under):
+    assert as_written(over / under) == Fraction(over, under)
