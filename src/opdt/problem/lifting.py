@@ -57,9 +57,9 @@ def lower_condition(table: Table, condition: Condition) -> CodedCondition | None
 
 
 def _lower_threshold(feature: int, column: Column, condition: Condition) -> CodedCondition | None:
-    # Values below the threshold, counted with the exact comparison of the condition itself.
-    below = Condition(column.name, Op.LT, condition.value)
-    code = int(below.holds(column.values, np.zeros(column.n_values, dtype=bool)).sum())
+    # The values below the threshold, counted with the exact comparison of the condition itself.
+    passing = int(condition.holds(column.values, np.zeros(column.n_values, dtype=bool)).sum())
+    code = passing if condition.op is Op.LT else column.n_values - passing
     if 0 < code < column.n_values:
         return CodedCondition(feature, condition.op, code)
     passes_all = (code == 0) == (condition.op is Op.GE)
