@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.polish import suffix_sums
 from opdt.engines.search.rays import Plan
 from opdt.engines.search.threads import Task
 
@@ -138,13 +139,10 @@ class Deepener:
 
 def _by_position(field: Field, ray: int) -> tuple[Whole, Whole]:
     """Mass and loss of the rows at each position 0 … top + 1 of a ray."""
-    top, own, gains = int(field.tops[ray]), field.levels[ray], field.gains
-    out = []
-    for part in (np.maximum(gains, 0), np.maximum(-gains, 0)):
-        levels = np.zeros(top + 2, np.int64)
-        np.add.at(levels, own, part)
-        out.append(levels[::-1].cumsum()[::-1])
-    return out[0], out[1]
+    size, own, gains = int(field.tops[ray]) + 2, field.levels[ray], field.gains
+    return suffix_sums(own, np.maximum(gains, 0), size), suffix_sums(
+        own, np.maximum(-gains, 0), size
+    )
 
 
 class _Items:

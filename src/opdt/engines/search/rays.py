@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from opdt.problem import Chain, CodedCondition, Level, Problem
 from opdt.problem.coded import OP_ORDER
 from opdt.rules import Op
+from opdt.table import Column
 
 RIGHT = (Op.GE, Op.EQ, Op.IN, Op.MISSING)
 LEFT = (Op.LT, Op.NE, Op.IN, Op.PRESENT)
@@ -46,8 +48,7 @@ class Rays:
     """All rays of a problem, with the rows' levels on them."""
 
     rays: tuple[Ray, ...]
-    tops: NDArray[np.int64]  # (n_rays,) number of positions
-    levels: NDArray[np.uint16]  # (n_rays, n_rows) tightest position each row satisfies
+    columns: tuple[Column, ...]
 
     @classmethod
     def of(cls, problem: Problem) -> Rays:
@@ -64,14 +65,30 @@ class Rays:
             for feature in sorted(wanted)
             for ray in _rays_of(problem, feature, right=wanted[feature][0], left=wanted[feature][1])
         ]
-        columns = problem.table.columns
-        tops = np.array(
-            [columns[r.feature].n_values - 1 if r.op.is_threshold else 1 for r in rays], np.int64
-        )
-        levels = np.zeros((len(rays), problem.table.n_rows), np.uint16)
-        for row, ray in zip(levels, rays, strict=True):
-            _fill_levels(row, ray, columns[ray.feature].codes, columns[ray.feature].n_values)
-        return cls(tuple(rays), tops, levels)
+        return cls(tuple(rays), problem.table.columns)
+
+    @cached_property
+    def tops(self) -> NDArray[np.int64]:
+        """The number of positions of each ray, shape (n_rays,)."""
+        tops = [self.n_values(r) - 1 if r.op.is_threshold else 1 for r in self.rays]
+        return np.array(tops, np.int64)
+
+    @cached_property
+    def levels(self) -> NDArray[np.uint16]:
+        """The tightest position each row satisfies, shape (n_rays, n_rows)."""
+        levels = np.empty((len(self.rays), len(self.columns[0].codes)), np.uint16)
+        for row, ray in zip(levels, self.rays, strict=True):
+            fill_levels(row, ray, self.columns[ray.feature].codes, self.n_values(ray))
+        return levels
+
+    def n_values(self, ray: Ray) -> int:
+        """The number of distinct values of a ray's feature."""
+        return self.columns[ray.feature].n_values
+
+    def condition(self, index: int, position: int) -> CodedCondition:
+        """The condition of a ray at a position >= 1."""
+        ray = self.rays[index]
+        return ray.condition(position, self.n_values(ray))
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
@@ -113,9 +130,8 @@ def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list
     return out
 
 
-def _fill_levels(
-    out: NDArray[np.uint16], ray: Ray, codes: NDArray[np.int32], n_values: int
-) -> None:
+def fill_levels(out: NDArray[Any], ray: Ray, codes: NDArray[np.int32], n_values: int) -> None:
+    """The tightest position of a ray that each row satisfies, into `out` (n_rows,)."""
     if ray.op is Op.GE:
         np.maximum(codes, 0, out=out, casting="unsafe")
     elif ray.op is Op.LT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,9 +14,11 @@ from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.deepen import Deepener
 from opdt.engines.search.field import Field, Whole
-from opdt.engines.search.polish import first_rule
+from opdt.engines.search.large import Scan
+from opdt.engines.search.polish import Candidate, first_rule
 from opdt.engines.search.rays import Plan, Rays
 from opdt.engines.search.scores import Scores
+from opdt.engines.search.seeding import beam, sample_rules
 from opdt.engines.search.threads import Task, run_tasks
 from opdt.engines.search.workspace import Workspace
 from opdt.problem import CodedRule, Problem
@@ -24,6 +26,8 @@ from opdt.solution import Clock, Statistics, StopReason
 
 # Pairs × rows below which starting threads costs more than it saves.
 WORTH_THREADS = 1_000_000
+# Positions that fit into the 16 bits of a level.
+MAX_POSITIONS = 65_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Switches:
         Visit a set of rays in one order only.
     bits : bool
         Count rows of two-valued rays by bits.
+    large_rows : int
+        Tables with more rows are searched by counting cells of binned features first.
     """
 
     seeding: bool = True
@@ -49,6 +55,7 @@ class Switches:
     intervals: bool = True
     canonical: bool = True
     bits: bool = True
+    large_rows: int = 20_000
 
 
 class Prepared:
@@ -90,11 +97,24 @@ class Run:
         self._counts = np.zeros(4, np.int64)
         self._flags: dict[int, Whole] = {}
         self._orders: dict[int, NDArray[np.int32]] = {}
+        self._spaces: list[Workspace] = []
         self._open: dict[int, int] = {}  # bounds of the tasks under way or to come
         self._later = False  # whether passes are still to come
         self._settled, self._planned = 0, 1
         if start is not None:
-            self._take_start(start)
+            self.take_start(start)
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether the rows are so many that cells are counted instead of rows."""
+        table = self.problem.table
+        large = table.n_rows > self.switches.large_rows
+        return large or max((c.n_values for c in table.columns), default=0) > MAX_POSITIONS
+
+    @cached_property
+    def scan(self) -> Scan:
+        """The large-table search."""
+        return Scan(self)
 
     # -- what is known -----------------------------------------------------------------------
 
@@ -106,7 +126,7 @@ class Run:
     @cached_property
     def ceiling(self) -> int:
         """A value that no rule exceeds, known before any search."""
-        return max((field.mass for field in self._bases), default=0)
+        return max((field.mass for field in self.bases), default=0)
 
     def bound(self) -> int | None:
         """A gain that no rule exceeds; None when the best is proven."""
@@ -151,14 +171,14 @@ class Run:
         )
 
     @cached_property
-    def _bases(self) -> list[Field]:
+    def bases(self) -> list[Field]:
         """One field per class with all rows and positions, most mass first."""
         rays, objective = self.prepared.rays, self.problem.objective
         fields = [
             Field(
                 label,
                 np.arange(len(rays.rays)),
-                rays.levels,
+                rays.levels if not self.is_large else np.empty((0, 0), np.uint16),
                 rays.tops,
                 self.scores.gains(self.problem, label),
                 objective.weights,
@@ -179,7 +199,8 @@ class Run:
 
     # -- incumbents --------------------------------------------------------------------------
 
-    def _take_start(self, rule: CodedRule) -> None:
+    def take_start(self, rule: CodedRule) -> None:
+        """Take a rule as the incumbent, if it is one of the problem's and good enough."""
         if self.problem.objection(rule) is not None:
             return
         measure = self.problem.measure(rule)
@@ -218,10 +239,28 @@ class Run:
         with self._lock:
             winners, value = set(self.winners), self.reached
         if winners:
-            rule = first_rule(self, winners, value)
+            rule = first_rule(self, winners, value, hurry=self.halted() and not self.decide)
             self.incumbent = rule
             gain = self.scores.gain_of(value)
             self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
+
+    def locate(
+        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+    ) -> tuple[int, ...] | None:
+        """The loosest positions of some rays, in their order, that gain the goal."""
+        if self.is_large:
+            return self.scan.locate(label, rays, goal, hurry=hurry)
+        objective, chosen = self.problem.objective, list(rays)
+        return Candidate(
+            self.prepared.rays.levels[chosen],
+            self.prepared.rays.tops[chosen],
+            self.scores.gains(self.problem, label),
+            objective.weights,
+            objective.weights * objective.wrong(label),
+            self.limits,
+            self.problem.constraints.bounds_rows,
+            self.scores.with_errors,
+        ).positions(goal, hurry=hurry)
 
     def _vi_bound(self) -> float:
         bound = self.bound()
@@ -257,19 +296,23 @@ class Run:
     def search(self) -> None:
         """Settle all rules, smallest first."""
         self._later = True
-        self._spaces: list[Workspace] = []
+        depth = self.problem.structure.depth
+        passes: list[Callable[[int], None]] = [self._empty, self._singles]
+        if self.is_large:
+            passes = [self._empty, *(self._scan for _ in range(depth))]
+        else:
+            passes += [self._pass for _ in range(depth - 1)]
         try:
             self.watch()
-            depth = self.problem.structure.depth
-            if not self.halted():
-                self._smallest()
-            if not self.halted() and self.switches.seeding and depth > 1:
-                self._seed()
-            for size in range(2, depth + 1):
+            for size, settle in enumerate(passes):
                 if self.halted():
                     break
-                self._pass(size, last=size == depth)
-            if depth == 1 and not self.halted():
+                if size == 2 and self.switches.seeding and not self.is_large:
+                    self._seed()
+                settle(size)
+                if self.winners:
+                    self.note()
+            else:
                 self._later = False
         except KeyboardInterrupt:
             self.stopped_by = StopReason.INTERRUPTED
@@ -277,15 +320,26 @@ class Run:
         if self.winners:
             self.note()
 
-    def _smallest(self) -> None:
-        """Rules without a condition and with one."""
-        for base in self._bases:
+    def _scan(self, size: int) -> None:
+        """Settle all rules of exactly `size` conditions of a large table."""
+        if size == 1 and self.switches.seeding:
+            sample_rules(self)
+        self.scan.search(size)
+
+    def _empty(self, _: int) -> None:
+        """The rule without a condition, which covers every row."""
+        if not any(plan.fits(()) for plan in self.prepared.plans):
+            return
+        for base in self.bases:
+            counts = (int(base.weights.sum()), int(base.wrong.sum()))
+            value = int(base.gains.sum())
+            if value >= self.best and kernels.within(*counts, self.limits):
+                self.offer(value, base.label, ())
+
+    def _singles(self, _: int) -> None:
+        """Rules of one condition."""
+        for base in self.bases:
             flags = self.flags(base)
-            if any(plan.fits(()) for plan in self.prepared.plans):
-                counts = (int(base.weights.sum()), int(base.wrong.sum()))
-                value = int(base.gains.sum())
-                if value >= self.best and kernels.within(*counts, self.limits):
-                    self.offer(value, base.label, ())
             root = self.root(base, 1)
             values, _ = root.singles(flags, self.limits)
             values += np.where(values > kernels.NEG, self.scores.offset(1), 0)
@@ -299,9 +353,7 @@ class Run:
 
     def _seed(self) -> None:
         """A beam of greedy rules for each class."""
-        from opdt.engines.search.seeding import beam
-
-        for base in self._bases:
+        for base in self.bases:
             beam(self, self.root(base, 2), self.flags(base))
 
     def pairs(
@@ -318,11 +370,11 @@ class Run:
         good = ~self.prepared.clash[one, two] & fits[plan.types[one], plan.types[two]]
         return first[good].astype(np.int32), second[good].astype(np.int32)
 
-    def _pass(self, size: int, *, last: bool) -> None:
+    def _pass(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
         tasks: list[tuple[int, Task]] = []  # bound, task
         work = n_rays = n_rows = top = n_pairs = 0
-        for base in self._bases:
+        for base in self.bases:
             field, flags = self.root(base, size), self.flags(base)
             if len(field.rays) < 2 or field.mass + self.scores.offset(size) < self.best:
                 continue
@@ -339,30 +391,40 @@ class Run:
                 tasks += [(bound, task) for bound, task, _ in made]
                 n_pairs = max([n_pairs, *(count for _, _, count in made)])
                 work += sum(count for _, _, count in made) * field.n_rows
-        n_threads = self.clock.budget.n_threads
         quick = work < WORTH_THREADS and size == 2
+        n_threads = 1 if quick else min(self.clock.budget.n_threads, max(1, len(tasks)))
         self._spaces = [
-            Workspace(n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS)
-            for _ in range(1 if quick else min(n_threads, max(1, len(tasks))))
+            Workspace(n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS) for _ in range(n_threads)
         ]
-        tasks.sort(key=lambda item: -item[0])
+        self.run_open(tasks, inline=quick)
+        for space in self._spaces:
+            self._counts += space.counters
+        self._spaces = []
+
+    def run_open(self, tasks: list[tuple[int, Task]], *, inline: bool = False) -> None:
+        """Run tasks, largest bound first; the bounds of those not yet done stand meanwhile."""
+        tasks = sorted(tasks, key=lambda item: -item[0])
         self._open = {index: bound for index, (bound, _) in enumerate(tasks)}
-        self._later = not last
         self._settled, self._planned = 0, len(tasks)
         jobs = [self._closing(index, task) for index, (_, task) in enumerate(tasks)]
-        if quick:
+        if inline:
             for job in jobs:
                 self.watch()
                 if self.halted():
                     break
                 job(0)
         else:
-            run_tasks(jobs, n_threads, self.watch, self.halt, self.halted)
-        for space in self._spaces:
-            self._counts += space.counters
-        self._spaces = []
-        if self.winners and not last:
-            self.note()
+            run_tasks(jobs, self.clock.budget.n_threads, self.watch, self.halt, self.halted)
+
+    def count_nodes(self, number: int) -> None:
+        """Add to the number of nodes."""
+        with self._lock:
+            self._counts[kernels.NODES] += number
+
+    def count_evaluations(self, number: int) -> None:
+        """Add to the number of evaluations."""
+        with self._lock:
+            self._counts[kernels.EVALUATIONS] += number
 
     def _closing(self, index: int, task: Task) -> Task:
         """The task, which takes its bound away when it has run to its end."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field, Whole
+from opdt.problem import Objective, Problem, RowGains, VolumeImpurity
+from opdt.solution import Budget
+from opdt.table import Column, Table
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
@@ -50,3 +55,53 @@ def _fits(run: Run, rays: tuple[int, ...]) -> bool:
     return any(
         plan.fits(tuple(int(plan.types[ray]) for ray in rays)) for plan in run.prepared.plans
     )
+
+
+SAMPLE = 6000  # rows of the sample that a large table starts from
+SAMPLE_SECONDS = 2.0  # and how long it may be searched
+
+
+def sample_rules(run: Run) -> None:
+    """Offer, for a large table, the best rule of a sample of its rows."""
+    from opdt.engines.search.engine import SearchEngine
+
+    problem = run.problem
+    rows = np.sort(np.random.default_rng(0).permutation(problem.table.n_rows)[:SAMPLE])
+    sample = _sampled(problem, rows)
+    seconds = min(SAMPLE_SECONDS, 0.2 * max(0.0, run.clock.remaining()))
+    budget = Budget(seconds=seconds, threads=run.clock.budget.threads)
+    switches = replace(run.switches, large_rows=problem.table.n_rows)
+    solution = SearchEngine(switches=switches).solve(sample, budget)
+    if solution.rule is None:
+        return
+    start = problem.lower(solution.rule)
+    if problem.objection(start) is None:
+        run.take_start(start)
+
+
+def _sampled(problem: Problem, rows: NDArray[np.int64]) -> Problem:
+    """The problem on some rows; row constraints are left to the whole."""
+    table = problem.table
+    columns = []
+    for column in table.columns:
+        codes = column.codes[rows]
+        known, place = np.unique(codes[codes >= 0], return_inverse=True)
+        fresh = np.full(len(rows), -1, np.int32)
+        fresh[codes >= 0] = place
+        columns.append(Column(column.name, column.kind, fresh, column.values[known]))
+    weights = None if table.weights is None else table.weights[rows]
+    small = Table(tuple(columns), table.labels[rows], table.classes, weights)
+    gains = problem.objective
+    if isinstance(gains, RowGains):
+        objective: Objective = replace(
+            gains, row_gains=gains.row_gains[rows], weights=gains.weights[rows]
+        )
+    else:
+        assert isinstance(gains, VolumeImpurity)
+        objective = replace(
+            gains, classes=gains.classes[rows], weights=gains.weights[rows]
+        )
+    free = replace(
+        problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None
+    )
+    return Problem(small, problem.structure, problem.groups, objective, free)
