@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from opdt.problem import Constraints, Problem, Structure
+from naive import Naive, Test
+from opdt.problem import CodedCondition, Constraints, Problem, Structure
+from opdt.rules import Op
 from opdt.table import Kind, Table
 
 OPTIONS = (
@@ -324,3 +326,12 @@ def describe(problem: Problem) -> str:
         f"{problem.constraints}",
     ]
     return "\n".join(lines)
+
+
+def coded(twin: Naive, test: Test) -> CodedCondition:
+    """A condition of the slow twin, on codes."""
+    values, op = twin.distinct[test.feature], Op(test.op)
+    if op is Op.IN:
+        levels = tuple(code for code, value in enumerate(values) if value in test.value)
+        return CodedCondition(test.feature, op, -1, levels)
+    return CodedCondition(test.feature, op, values.index(test.value) if op.needs_value else -1)

@@ -24,19 +24,9 @@ from opdt.problem import (
 from opdt.problem.problem import Limits
 from opdt.rules import Op
 from opdt.table import Table
-from strategies import describe, small_problems
+from strategies import coded, describe, small_problems
 
 MOST = 400  # rules of a problem that are looked at
-
-
-def coded(twin, test):
-    """The slow twin's condition on codes."""
-    values, op = twin.distinct[test.feature], Op(test.op)
-    if op is Op.IN:
-        return CodedCondition(
-            test.feature, op, -1, tuple(i for i, v in enumerate(values) if v in test.value)
-        )
-    return CodedCondition(test.feature, op, values.index(test.value) if op.needs_value else -1)
 
 
 def rules_of(problem):

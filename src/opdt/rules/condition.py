@@ -161,7 +161,8 @@ class Condition:
             return ~missing
         out = np.zeros(len(values), dtype=bool)
         present = values[~missing] if missing.any() else values
-        out[~missing] = self._test(present)
+        if len(present):  # a column of missing values only has no type to compare with
+            out[~missing] = self._test(present)
         return out
 
     def _test(self, present: NDArray[Any]) -> NDArray[np.bool_]:
@@ -182,7 +183,7 @@ class Condition:
         NumPy would compare integers with a float by rounding them to floats first.
         """
         threshold, kind = self.value, present.dtype.kind
-        if len(present) and (kind == "O" or (kind == "M") != isinstance(threshold, np.datetime64)):
+        if kind == "O" or (kind == "M") != isinstance(threshold, np.datetime64):
             held = {"O": "text", "M": "dates"}.get(kind, "numbers")
             raise InputError(
                 f"'{self}' cannot be put to column {self.feature!r}, which holds {held}."
