@@ -1,0 +1,117 @@
+"""How long an engine may work, and what it may claim afterwards."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+
+import numpy as np
+import pytest
+
+from opdt.errors import InputError
+from opdt.rules import Rule
+from opdt.solution import Budget, Clock, Solution, Status, StopReason
+
+# -- budget --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"seconds": -1},
+            "'seconds' (time_limit) must be a number of seconds >= 0 or None, got -1",
+        ),
+        ({"seconds": "60"}, "'seconds' (time_limit) must be a number of seconds"),
+        ({"seconds": True}, "'seconds' (time_limit) must be a number of seconds"),
+        ({"seconds": float("nan")}, "'seconds' (time_limit) must be a number of seconds"),
+        ({"nodes": -5}, "'nodes' must be a number of nodes >= 0 or None, got -5"),
+        ({"memory": "1GB"}, "'memory' must be a number of bytes >= 0 or None, got '1GB'"),
+        (
+            {"threads": 0},
+            "'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, got 0",
+        ),
+        ({"threads": -2}, "'threads' (n_jobs) must be an int >= 1"),
+        ({"threads": 1.5}, "'threads' (n_jobs) must be an int >= 1"),
+        ({"threads": True}, "'threads' (n_jobs) must be an int >= 1"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(given, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        Budget(**given)
+
+
+def test_limits_of_any_number_type_are_accepted():
+    budget = Budget(seconds=np.float32(1.5), nodes=np.int64(3), memory=1e9, threads=np.int64(2))
+    assert budget.n_threads == 2
+    assert type(budget.n_threads) is int
+    assert Budget(seconds=math.inf).start().stop() is None
+
+
+@pytest.mark.parametrize("threads", [None, -1])
+def test_all_cores_are_used_if_nothing_else_is_said(threads, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 5}, raising=False)
+    assert Budget(threads=threads).n_threads == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert Budget(threads=threads).n_threads == 7
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert Budget(threads=threads).n_threads == 1
+
+
+# -- clock ---------------------------------------------------------------------------------------
+
+
+def test_a_clock_without_limits_never_stops():
+    clock = Budget().start()
+    assert isinstance(clock, Clock)
+    assert clock.remaining() == math.inf
+    assert clock.stop(10**12) is None
+    assert clock.elapsed() >= 0
+
+
+def test_a_clock_stops_at_the_limit_that_is_reached(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
+    clock = Budget(seconds=5, nodes=10).start()
+    assert clock.stop(9) is None
+    assert clock.stop(10) is StopReason.NODES
+    now[0] = 103.0
+    assert (clock.elapsed(), clock.remaining(), clock.stop()) == (3, 2, None)
+    now[0] = 105.0
+    assert clock.stop() is StopReason.TIME
+
+
+def test_an_event_stops_before_anything_else():
+    event = threading.Event()
+    clock = Budget(seconds=0, nodes=0, cancel=event).start()
+    assert clock.stop() is StopReason.NODES
+    event.set()
+    assert clock.stop() is StopReason.CANCELLED
+
+
+# -- solution ------------------------------------------------------------------------------------
+
+
+def test_gap_and_precision_follow_from_the_counts():
+    solution = Solution(Rule([], 1), 3.0, 5.0, Status.FEASIBLE, covered=8, errors=2)
+    assert (solution.gap, solution.precision) == (2, 0.75)
+
+
+def test_without_a_rule_there_is_no_precision():
+    assert math.isnan(Solution(None, 0.0, 0.0, Status.NO_PATTERN).precision)
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "gap"),
+    [(0.0, 0.0, 0), (-math.inf, -math.inf, 0), (-math.inf, 4.0, math.inf)],
+)
+def test_what_is_proven_leaves_no_gap(value, bound, gap):
+    assert Solution(None, value, bound, Status.UNKNOWN).gap == gap
+
+
+def test_status_and_reason_are_strings():
+    assert (Status.OPTIMAL, Status.NO_PATTERN) == ("optimal", "no_pattern")
+    assert (f"{Status.INFEASIBLE}", StopReason.TIME) == ("infeasible", "time limit")
