@@ -31,6 +31,16 @@ class Axis:
     turns: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     edges: dict[int, NDArray[np.int64] | None] = field(default_factory=dict)
 
+    def places(self, ray: int) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+        """Bins of a ray from tight to loose, where each place begins, and whether it has one."""
+        turn, single = self.turns[ray], self.edges[ray] is None
+        if single:
+            bins = np.flatnonzero(turn == 1)
+            return bins, np.array([0, len(bins)]), True
+        bins = np.argsort(turn)[::-1]
+        bins = bins[turn[bins] >= 0]
+        return bins, np.arange(len(bins) + 1), False
+
 
 def make_axes(rays: Rays, size: int) -> list[Axis]:
     """The axes on which rules of `size` conditions are counted."""

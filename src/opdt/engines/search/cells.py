@@ -85,21 +85,18 @@ def orient(counts, dims, n_groups, factors, turn, sizes, strides, mass, loss):
 
 
 @kernel
-def bound_cells(mass, loss, sizes, strides, exact, goal, low, high):
+def bound_cells(mass, loss, sizes, strides, exact, goal, upper, low, high):
     """Bounds over all cells of accumulated mass and loss.
 
-    `exact[d]` marks dimensions of one condition (bin 1 is covered, bin 0 is not): no uncertainty
-    there. Returns the largest upper bound, the best exact gain at bin borders, and how many cells
-    have an upper bound of at least `goal`; `low` and `high` (k,) receive the smallest box of
-    places that holds them all.
+    `exact[d]` marks dimensions of one condition (place 1 is covered, place 0 is not): no
+    uncertainty there. For each place `t` of the first dimension, `upper[t]` receives the largest
+    bound of its cells that are alive (have a bound of at least `goal`; NEG if none), and
+    `low[t]`, `high[t]` (k,) the box that holds them. Returns the best exact gain at bin borders.
     """
     k = sizes.size
-    for d in range(k):
-        low[d] = sizes[d]
-        high[d] = -1
-    upper = NEG
+    for t in range(sizes[0]):
+        upper[t] = NEG
     best = NEG
-    alive = 0
     place = np.zeros(k, np.int64)
     for at in range(mass.size):
         rest = at
@@ -112,11 +109,9 @@ def bound_cells(mass, loss, sizes, strides, exact, goal, low, high):
             rest -= t * strides[d]
             place[d] = t
             if exact[d]:
-                if t != 1:
-                    valid = False
+                valid = valid and t == 1
             else:
-                if t == 0:
-                    border = False
+                border = border and t > 0
                 if t + 1 == sizes[d]:
                     beyond = True
                 else:
@@ -124,16 +119,22 @@ def bound_cells(mass, loss, sizes, strides, exact, goal, low, high):
         if not valid:
             continue
         bound = mass[at] - (np.int64(0) if beyond else loss[tight])
-        if bound > upper:
-            upper = bound
         if border and mass[at] - loss[at] > best:
             best = mass[at] - loss[at]
         if bound >= goal:
-            alive += 1
-            for d in range(k):
-                low[d] = min(low[d], place[d])
-                high[d] = max(high[d], place[d])
-    return upper, best, alive
+            note_alive(place, bound, upper, low, high)
+    return best
+
+
+@kernel
+def note_alive(place, bound, upper, low, high):
+    """Widen the box of the cells that are alive at a place of the first dimension."""
+    t = place[0]
+    fresh = upper[t] == NEG
+    upper[t] = max(upper[t], bound)
+    for d in range(place.size):
+        low[t, d] = place[d] if fresh else min(low[t, d], place[d])
+        high[t, d] = place[d] if fresh else max(high[t, d], place[d])
 
 
 @kernel
@@ -148,42 +149,43 @@ def clip_levels(codes, rows, mirrored, n_values, low, high, out):
 
 
 @kernel
-def split_rows(levels, tops, rows, gains, weights, wrong, active, always):
-    """Rows that a box of positions covers always, sometimes (`active`), or never.
+def split_rows(levels, tops, rows, gains, weights, wrong, picked, picked_levels, always):
+    """Rows that a box of positions covers always, sometimes, or never.
 
     `levels` (k, n) count from the box's loosest side, so 0 is never and `tops[d]` always.
-    `always` receives [gain, weight, error weight] of the rows always covered. Returns the number
-    of active rows, whose places go into `active`.
+    `always` has [gain, weight, error weight] of the rows always covered added to it. Returns
+    the number and the mass of the other rows, which go with their levels into `picked` (n,) and
+    `picked_levels` (k, n).
     """
     k = tops.size
     count = 0
-    always[0] = 0
-    always[1] = 0
-    always[2] = 0
+    mass = np.int64(0)
     for at in range(rows.size):
         inside = True
         whole = True
         for d in range(k):
-            if levels[d, at] == 0:
-                inside = False
-                break
-            if levels[d, at] < tops[d]:
-                whole = False
+            level = levels[d, at]
+            inside = inside and level > 0
+            whole = whole and level == tops[d]
         if not inside:
             continue
+        row = rows[at]
         if whole:
-            row = rows[at]
             always[0] += gains[row]
             always[1] += weights[row]
             always[2] += wrong[row]
         else:
-            active[count] = at
+            picked[count] = row
+            for d in range(k):
+                picked_levels[d, count] = levels[d, at]
             count += 1
-    return count
+            if gains[row] > 0:
+                mass += gains[row]
+    return count, mass
 
 
 @kernel
-def bound_inside(mass, loss, sizes, strides, goal, low, high):
+def bound_inside(mass, loss, sizes, strides, goal, upper, low, high):
     """`bound_cells` inside a box, whose loosest corner covers all its rows.
 
     Here place `t` holds the levels edges[t] < level <= edges[t + 1], and the last place holds the
@@ -192,29 +194,99 @@ def bound_inside(mass, loss, sizes, strides, goal, low, high):
     just the last place where `t` is the last.
     """
     k = sizes.size
-    for d in range(k):
-        low[d] = sizes[d]
-        high[d] = -1
-    upper = NEG
+    for t in range(sizes[0]):
+        upper[t] = NEG
     best = NEG
-    alive = 0
+    place = np.zeros(k, np.int64)
     for at in range(mass.size):
+        if mass[at] < goal:
+            continue
         rest = at
         tight = np.int64(at)
         for d in range(k):
             t = rest // strides[d]
             rest -= t * strides[d]
+            place[d] = t
             if t + 1 < sizes[d]:
                 tight += strides[d]
         bound = mass[at] - loss[tight]
-        upper = max(upper, bound)
         best = max(best, mass[at] - loss[at])
         if bound >= goal:
-            alive += 1
-            rest = at
-            for d in range(k):
-                t = rest // strides[d]
-                rest -= t * strides[d]
-                low[d] = min(low[d], t)
-                high[d] = max(high[d], t)
-    return upper, best, alive
+            note_alive(place, bound, upper, low, high)
+    return best
+
+
+@kernel
+def count_inside(levels, look_up, starts, strides, gains, mass, loss):
+    """Mass and loss of the rows of a box at each combination of places.
+
+    `look_up[starts[d] + level]` is the place of a level of dimension `d`.
+    """
+    k = strides.size
+    for at in range(mass.size):
+        mass[at] = 0
+        loss[at] = 0
+    for i in range(gains.size):
+        cell = np.int64(0)
+        for d in range(k):
+            cell += np.int64(look_up[starts[d] + levels[d, i]]) * strides[d]
+        gain = gains[i]
+        if gain > 0:
+            mass[cell] += gain
+        else:
+            loss[cell] -= gain
+
+
+@kernel
+def bound_pair(
+    counts, width, n_groups, factors, bins1, starts1, exact1, bins2, starts2, exact2, goal,
+    mass, loss, tighter, upper, low, high,
+):  # fmt: skip
+    """`orient`, `accumulate` and `bound_cells` in one pass, for two dimensions.
+
+    `bins[starts[u] : starts[u + 1]]` are the bins of the u-th place of a dimension, the tightest
+    first; a dimension of one condition has one place. `mass`, `loss`, `tighter` are scratch.
+    """
+    n1, n2 = starts1.size - 1, starts2.size - 1
+    place = np.zeros(2, np.int64)
+    for t in range(n1):
+        upper[t] = NEG
+    for u in range(n2):
+        mass[u] = 0
+        loss[u] = 0
+        tighter[u] = 0
+    best = NEG
+    for u1 in range(n1):
+        for at1 in range(starts1[u1], starts1[u1 + 1]):
+            row = bins1[at1] * width
+            for u2 in range(n2):
+                for at2 in range(starts2[u2], starts2[u2 + 1]):
+                    cell = (row + bins2[at2]) * n_groups
+                    for g in range(n_groups):
+                        gain = counts[cell + g] * factors[g]
+                        if gain > 0:
+                            mass[u2] += gain
+                        else:
+                            loss[u2] -= gain
+        t1 = n1 - 1 - u1  # places are numbered from the loose side
+        covered_mass = np.int64(0)
+        covered_loss = np.int64(0)
+        before = np.int64(0)  # loss of the previous row's tighter places
+        for u2 in range(n2):
+            covered_mass += mass[u2]
+            inner_loss = covered_loss  # of this row, without this place
+            covered_loss += loss[u2]
+            if exact1:
+                least = covered_loss if exact2 else inner_loss
+            else:
+                least = tighter[u2] if exact2 else before
+            before = tighter[u2]
+            tighter[u2] = covered_loss
+            bound = covered_mass - least
+            t2 = n2 - 1 - u2
+            if (exact1 or t1 > 0) and (exact2 or t2 > 0) and covered_mass - covered_loss > best:
+                best = covered_mass - covered_loss
+            if bound >= goal:
+                place[0], place[1] = t1, t2
+                note_alive(place, bound, upper, low, high)
+    return best

@@ -30,6 +30,8 @@ Rows = NDArray[np.int32]
 
 LEAF_ROWS = 30_000  # undecided rows that are left to the exact kernels
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
+# Bins of a dimension when a box of so many is cut.
+INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 MAX_GROUPS = 4  # classes counted in one pass; with more, each class is counted against the rest
 FEW_POSITIONS = 64  # or so few positions on every ray
 
@@ -156,9 +158,7 @@ class Scan:
         for rays in self._ray_sets(used):
             view = _View(self, used, rays, dims, counts, n_groups)
             for label, factors in counting.factors.items():
-                box = view.box(label, factors, size)
-                if box is not None:
-                    out.append(box)
+                out.extend(view.boxes(label, factors, size))
             if run.halted():
                 break
         return out
@@ -188,31 +188,31 @@ class Scan:
         """
         every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
         base = self._gains[box.label]
-        stack = [(box, every, (0, 0, 0))]
+        stack = [(box, every, np.zeros(3, np.int64))]
         while stack and (anyway or not self.run.halted()):
             box, rows, fixed = stack.pop()
             goal = self.run.best - self.run.scores.offset(len(box.rays))
-            levels, tops = self._levels(box, rows)
-            active, always = np.empty(len(rows), np.int32), np.empty(3, np.int64)
-            count = cells.split_rows(
-                levels, tops, rows, base.gains, base.weights, base.wrong, active, always
-            )
-            active = active[:count]
-            fixed = tuple(a + b for a, b in zip(fixed, always.tolist(), strict=True))
-            gains = base.gains[rows[active]]
-            if fixed[0] + int(gains[gains > 0].sum()) < goal:
+            if box.bound < goal:
                 continue
+            levels, tops = self._levels(box, rows)
+            active, picked = np.empty(len(rows), np.int32), np.empty_like(levels)
+            fixed = fixed.copy()
+            count, mass = cells.split_rows(
+                levels, tops, rows, base.gains, base.weights, base.wrong, active, picked, fixed
+            )
+            if fixed[0] + mass < goal:
+                continue
+            active = active[:count].copy()
             piece = Piece(
-                levels[:, active], tops, gains, base.weights[rows[active]],
-                base.wrong[rows[active]], fixed, self.run.limits,
+                picked[:, :count], tops, base.gains[active], base.weights[active],
+                base.wrong[active], tuple(fixed.tolist()), self.run.limits,
                 self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
             )  # fmt: skip
             if count <= leaf or max(tops) <= FEW_POSITIONS:
                 if visit(box, piece):
                     return
                 continue
-            parts = self._cut(box, piece, goal)
-            stack.extend((part, rows[active], fixed) for part in reversed(parts))
+            stack.extend((part, active, fixed) for part in self._cut(box, piece, goal))
 
     def _levels(self, box: Box, rows: Rows) -> tuple[NDArray[np.int32], Whole]:
         """Positions of the rows on the box's rays, counted from its loosest side."""
@@ -231,60 +231,34 @@ class Scan:
     def _cut(self, box: Box, piece: Piece, goal: int) -> list[Box]:
         """Parts of a box that may reach the goal, found by counting finer cells."""
         k = len(box.rays)
-        bins = {1: 512, 2: 96, 3: 24, 4: 11}.get(k, 6)
-        edges = [_inner_edges(piece.levels[d], int(piece.tops[d]), bins) for d in range(k)]
+        edges = [_inner_edges(piece.levels[d], int(piece.tops[d]), INNER_BINS[k]) for d in range(k)]
         sizes = np.array([len(e) - 1 for e in edges], np.int64)
         strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
-        place = np.zeros(len(piece.gains), np.int64)
-        for d in range(k):
-            # place t holds the levels edges[t] < level <= edges[t + 1]; levels are never 0 here
-            place += (np.searchsorted(edges[d], piece.levels[d], side="left") - 1) * strides[d]
-        mass = np.zeros(int(sizes.prod()), np.int64)
-        loss = np.zeros(int(sizes.prod()), np.int64)
-        np.add.at(mass, place, np.maximum(piece.gains, 0))
-        np.add.at(loss, place, np.maximum(-piece.gains, 0))
+        # place t of a dimension holds the levels edges[t] < level <= edges[t + 1]
+        look_up = [np.append(0, np.repeat(np.arange(len(e) - 1), np.diff(e))) for e in edges]
+        starts = np.append(0, np.cumsum([len(table) for table in look_up]))[:-1]
+        mass, loss = np.empty((2, int(sizes.prod())), np.int64)
+        cells.count_inside(
+            piece.levels, np.concatenate(look_up).astype(np.int16), starts, strides, piece.gains,
+            mass, loss,
+        )  # fmt: skip
         mass[-1] += max(piece.fixed[0], 0)  # rows that every position covers
         loss[-1] += max(-piece.fixed[0], 0)
-        return self._parts(box, piece, edges, sizes, strides, mass, loss, goal)
-
-    def _parts(
-        self,
-        box: Box,
-        piece: Piece,
-        edges: list[Whole],
-        sizes: Whole,
-        strides: Whole,
-        mass: Whole,
-        loss: Whole,
-        goal: int,
-    ) -> list[Box]:
-        k = len(sizes)
         cells.accumulate(mass, sizes, strides)
         cells.accumulate(loss, sizes, strides)
-        low, high = np.empty((2, k), np.int64)
-        upper, best, alive = cells.bound_inside(mass, loss, sizes, strides, goal, low, high)
+        upper = np.empty(sizes[0], np.int64)
+        low, high = np.empty((2, int(sizes[0]), k), np.int64)
+        best = cells.bound_inside(mass, loss, sizes, strides, goal, upper, low, high)
         offset = self.run.scores.offset(k)
         if not self.run.problem.constraints.bounds_rows and best + offset >= self.run.best:
-            self.run.offer(best + offset, box.label, box.rays)
-        if alive == 0:
-            return []
-        lows = tuple(box.low[d] + int(edges[d][low[d]]) for d in range(k))
-        highs = tuple(box.low[d] + int(edges[d][high[d] + 1]) for d in range(k))
-        part = Box(int(upper), box.label, box.rays, lows, highs)
-        width = [b - a for a, b in zip(lows, highs, strict=True)]
-        before = [b - a for a, b in zip(box.low, box.high, strict=True)]
-        if max(w / b for w, b in zip(width, before, strict=True)) <= 0.5 or max(width) == 1:
-            return [part]
-        # The box has hardly shrunk: halve it where most rows are undecided.
-        d = max(range(k), key=lambda d: (width[d] > 1, int(high[d] - low[d]), width[d]))
-        middle = lows[d] + width[d] // 2
-        inside = [int(e) + box.low[d] for e in edges[d] if lows[d] < int(e) + box.low[d] < highs[d]]
-        if inside:
-            middle = inside[len(inside) // 2]
-        return [
-            part._replace(high=tuple(middle if i == d else h for i, h in enumerate(highs))),
-            part._replace(low=tuple(middle if i == d else v for i, v in enumerate(lows))),
-        ]
+            self.run.offer(int(best) + offset, box.label, box.rays)
+        parts = []
+        for bound, first, last in _groups(upper, low, high):
+            lows = tuple(box.low[d] + int(edges[d][first[d]]) for d in range(k))
+            highs = tuple(box.low[d] + int(edges[d][last[d] + 1]) for d in range(k))
+            part = Box(bound, box.label, box.rays, lows, highs)
+            parts += _halves(part) if _is_most_of(part, box) else [part]
+        return sorted(parts, key=lambda part: part.bound)
 
     # -- ties --------------------------------------------------------------------------------
 
@@ -325,47 +299,56 @@ class _View:
         self._scan, self._rays, self._dims = scan, rays, dims
         self._counts, self._n_groups = counts, n_groups
         self._edges = [axis.edges[ray] for axis, ray in zip(axes, rays, strict=True)]
-        turns = [axis.turns[ray] for axis, ray in zip(axes, rays, strict=True)]
-        self._turn = np.full((len(rays), int(dims.max())), -1, np.int64)
-        for row, turn in zip(self._turn, turns, strict=True):
-            row[: len(turn)] = turn
-        self._sizes = np.array(
-            [2 if edges is None else len(edges) - 1 for edges in self._edges], np.int64
-        )
-        self._strides = np.append(np.cumprod(self._sizes[::-1])[::-1][1:], 1)
-        self._exact = np.array([edges is None for edges in self._edges])
+        self._axes = axes
 
-    def box(self, label: int, factors: Whole, size: int) -> Box | None:
-        """The smallest box of cells that may reach the best value, if any."""
+    def _bound(self, factors: Whole, goal: int, upper: Whole, low: Whole, high: Whole) -> int:
+        """The best exact gain; bounds and boxes of the cells alive go into the arrays."""
+        if len(self._rays) == 2:
+            one, two = (a.places(r) for a, r in zip(self._axes, self._rays, strict=True))
+            scratch = np.empty((3, len(two[1]) - 1), np.int64)
+            best: int = cells.bound_pair(
+                self._counts, int(self._dims[1]), self._n_groups, factors, *one, *two, goal,
+                *scratch, upper, low, high,
+            )  # fmt: skip
+            upper[len(one[1]) - 1 :] = kernels.NEG
+            return best
+        turns = np.full((len(self._rays), int(self._dims.max())), -1, np.int64)
+        for row, axis, ray in zip(turns, self._axes, self._rays, strict=True):
+            row[: axis.n_bins] = axis.turns[ray]
+        sizes = np.array([2 if e is None else len(e) - 1 for e in self._edges], np.int64)
+        strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
+        mass, loss = np.empty((2, int(sizes.prod())), np.int64)
+        cells.orient(
+            self._counts, self._dims, self._n_groups, factors, turns, sizes, strides, mass, loss
+        )
+        cells.accumulate(mass, sizes, strides)
+        cells.accumulate(loss, sizes, strides)
+        exact = np.array([edges is None for edges in self._edges])
+        best = cells.bound_cells(mass, loss, sizes, strides, exact, goal, upper, low, high)
+        return best
+
+    def boxes(self, label: int, factors: Whole, size: int) -> list[Box]:
+        """Boxes of cells that may reach the best value."""
         run = self._scan.run
         offset = run.scores.offset(size)
-        cell_count = int(self._sizes.prod())
-        mass, loss = np.empty((2, cell_count), np.int64)
-        cells.orient(
-            self._counts, self._dims, self._n_groups, factors, self._turn, self._sizes,
-            self._strides, mass, loss,
-        )  # fmt: skip
-        cells.accumulate(mass, self._sizes, self._strides)
-        cells.accumulate(loss, self._sizes, self._strides)
-        low, high = np.empty((2, size), np.int64)
-        goal = run.best - offset
-        upper, best, alive = cells.bound_cells(
-            mass, loss, self._sizes, self._strides, self._exact, goal, low, high
-        )
+        n_places = 2 if self._edges[0] is None else len(self._edges[0]) - 1
+        upper = np.empty(n_places, np.int64)
+        low, high = np.empty((2, n_places, size), np.int64)
+        best = self._bound(factors, run.best - offset, upper, low, high)
         run.count_evaluations(1)
         if not run.problem.constraints.bounds_rows and best + offset >= run.best:
             run.offer(int(best) + offset, label, self._rays)
-        if alive == 0:
-            return None
-        if self._exact.all() and not run.problem.constraints.bounds_rows:
-            return None  # one rule, and it has been offered
-        lows, highs = [], []
-        for d, edges in enumerate(self._edges):
-            lows.append(0 if edges is None else int(edges[low[d]]))
-            highs.append(1 if edges is None else int(edges[high[d] + 1]))
+        if all(edges is None for edges in self._edges) and not run.problem.constraints.bounds_rows:
+            return []  # one rule, and it has been offered
         tops = self._scan.rays.tops
-        cut = [min(h, int(tops[ray])) for h, ray in zip(highs, self._rays, strict=True)]
-        return Box(int(upper), label, self._rays, tuple(lows), tuple(cut))
+        out = []
+        for bound, first, last in _groups(upper, low, high):
+            lows, highs = [], []
+            for edges, ray, a, b in zip(self._edges, self._rays, first, last, strict=True):
+                lows.append(0 if edges is None else int(edges[a]))
+                highs.append(1 if edges is None else min(int(edges[b + 1]), int(tops[ray])))
+            out.append(Box(bound, label, self._rays, tuple(lows), tuple(highs)))
+        return out
 
 
 def _fits(plan: Plan, rays: tuple[int, ...]) -> bool:
@@ -386,8 +369,49 @@ def _inner_edges(levels: NDArray[np.int32], top: int, bins: int) -> Whole:
     """Levels between which a box is cut: 0 first, the top last."""
     if top <= bins:
         return np.arange(top + 1, dtype=np.int64)
-    sample = levels[:: max(1, len(levels) // 20_000)]
-    inner = np.unique(np.quantile(sample, np.linspace(0, 1, bins + 1)[1:-1]).astype(np.int64))
-    inner = inner[(inner > 0) & (inner < top)]
+    sample = np.sort(levels[:: max(1, len(levels) // 4000)])
+    inner = sample[np.linspace(0, len(sample) - 1, bins - 1).astype(int)].astype(np.int64)
     # the top level gets a place of its own: see `cells.bound_inside`
-    return np.unique(np.concatenate([[0], inner, [top - 1, top]]))
+    edges = np.unique(np.concatenate([[0], inner, [top - 1, top]]))
+    return edges[(edges >= 0) & (edges <= top)]
+
+
+def _groups(upper: Whole, low: Whole, high: Whole) -> Iterator[tuple[int, list[int], list[int]]]:
+    """Boxes that hold all cells alive: neighbouring places together while that wastes little.
+
+    Yields bound, lowest and highest place in each dimension.
+    """
+    current: tuple[int, list[int], list[int], float] | None = None
+    for t in np.flatnonzero(upper > kernels.NEG).tolist():
+        first, last, bound = low[t].tolist(), high[t].tolist(), int(upper[t])
+        cells_here = float(np.prod(high[t] - low[t] + 1))
+        if current is not None:
+            joined = [min(a, b) for a, b in zip(current[1], first, strict=True)]
+            end = [max(a, b) for a, b in zip(current[2], last, strict=True)]
+            alive = current[3] + cells_here
+            if np.prod([b - a + 1.0 for a, b in zip(joined, end, strict=True)]) <= 2 * alive:
+                current = (max(current[0], bound), joined, end, alive)
+                continue
+            yield current[:3]
+        current = (bound, first, last, cells_here)
+    if current is not None:
+        yield current[:3]
+
+
+def _is_most_of(part: Box, box: Box) -> bool:
+    """Whether a part is hardly smaller than the box it was cut from."""
+    pairs = zip(part.low, part.high, box.low, box.high, strict=True)
+    return all(b - a > 0.5 * (d - c) for a, b, c, d in pairs)
+
+
+def _halves(part: Box) -> list[Box]:
+    """A box cut in two across its longest side."""
+    widths = [b - a for a, b in zip(part.low, part.high, strict=True)]
+    d = max(range(len(widths)), key=lambda d: widths[d])
+    if widths[d] < 2:
+        return [part]
+    middle = part.low[d] + widths[d] // 2
+    return [
+        part._replace(high=tuple(middle if i == d else h for i, h in enumerate(part.high))),
+        part._replace(low=tuple(middle if i == d else v for i, v in enumerate(part.low))),
+    ]
