@@ -45,6 +45,7 @@ def test_the_best_rule_is_that_of_the_slow_twin(emphasis, data):
     note(describe(problem))
     solution, answer = ENGINE.solve(problem), naive(problem)
     note(f"{solution.rule} | {answer}")
+    assert solution.statistics.evaluations == count_rules(problem) * len(problem.objective.labels)
     if answer.value is None:
         assert solution.status is Status.INFEASIBLE
         assert solution.value == solution.bound == -np.inf

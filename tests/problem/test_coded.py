@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opdt.problem.coded import CodedCondition, holds, is_possible, is_wider, simplify, tightness
+from opdt.problem.coded import (
+    CodedCondition,
+    count_possible,
+    holds,
+    is_possible,
+    is_wider,
+    simplify,
+    tightness,
+)
 from opdt.rules import Op
 
 VALUES, LEVELS = 4, 5  # feature 0 is numeric with 4 values, 1 and 2 are categorical with 5 levels
@@ -147,6 +155,14 @@ def test_larger_sets_of_levels_come_first_then_lower_levels():
 )
 def test_a_condition_that_no_column_offers_is_impossible(condition):
     assert not is_possible(condition, VALUES if condition.feature == 0 else LEVELS)
+
+
+@pytest.mark.parametrize("n_values", range(7))
+@pytest.mark.parametrize("op", Op)
+def test_conditions_are_counted_as_they_are_listed(op, n_values):
+    sets = [s for r in range(n_values + 1) for s in combinations(range(n_values), r)]
+    menu = [CodedCondition(0, op, code, s) for code in range(-1, n_values + 1) for s in sets]
+    assert count_possible(op, n_values) == sum(is_possible(c, n_values) for c in menu)
 
 
 def test_every_condition_that_a_column_offers_is_possible():

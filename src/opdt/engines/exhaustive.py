@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.base import Engine, Outcome, Recorder, value_of
 from opdt.problem import Chain, CodedCondition, CodedRule, Measure, Problem, simplify
-from opdt.problem.coded import holds
+from opdt.problem.coded import count_possible, holds
 from opdt.solution import Clock, Statistics, StopReason
 
 REPORT_EVERY = 64  # nodes, a few milliseconds of work
@@ -92,12 +92,25 @@ class ExhaustiveEngine(Engine):
 
 def count_rules(problem: Problem) -> int:
     """How many combinations of conditions the chains allow."""
-    return sum(math.prod(map(len, _choices(problem, chain))) for chain in problem.chains)
+    return sum(math.prod(_counts(problem, chain)) for chain in problem.chains)
 
 
 def count_batches(problem: Problem) -> int:
     """How many combinations there are for all levels but the last of each chain."""
-    return sum(math.prod(map(len, _choices(problem, chain)[:-1])) for chain in problem.chains)
+    return sum(math.prod(_counts(problem, chain)[:-1]) for chain in problem.chains)
+
+
+def _counts(problem: Problem, chain: Chain) -> list[int]:
+    """How much each level may choose from, without listing it: a large table has millions."""
+    return [
+        level.vacuous
+        + sum(
+            count_possible(op, problem.table.columns[feature].n_values)
+            for feature in level.features
+            for op in problem.ops_of(feature, right=level.right, left=level.left)
+        )
+        for level in chain
+    ]
 
 
 def _choices(problem: Problem, chain: Chain) -> list[list[Step]]:

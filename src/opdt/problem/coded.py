@@ -103,6 +103,15 @@ def is_possible(condition: CodedCondition, n_values: int) -> bool:
     return not levels and (first <= code < n_values if op.needs_value else code == -1)
 
 
+def count_possible(op: Op, n_values: int) -> int:
+    """How many conditions with this operator a column of so many values offers."""
+    if op is Op.IN:  # all sets but the empty one, single levels, and what leaves out one or none
+        return max(0, (1 << n_values) - 2 * n_values - 2)
+    if op.is_threshold:
+        return max(0, n_values - 1)
+    return n_values if op.needs_value else 1
+
+
 def holds(condition: CodedCondition, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Rows, shape (n_rows,), that satisfy the condition; code -1 (missing) satisfies none but
     `is missing`.

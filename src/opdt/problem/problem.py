@@ -42,6 +42,11 @@ from opdt.table import Kind, Table
 
 Conditions = tuple[CodedCondition, ...]
 
+# Which side of a split each operator is, as in the paper's branching constraints; a subset may
+# stand on either side.
+RIGHT = frozenset({Op.GE, Op.EQ, Op.IN, Op.MISSING})
+LEFT = frozenset({Op.LT, Op.NE, Op.IN, Op.PRESENT})
+
 # `in` conditions are enumerated, so their number is kept in hand: 2**12 subsets of one feature.
 MAX_SUBSET_LEVELS = 12
 
@@ -176,9 +181,10 @@ class Problem:
         """Indices of the features a rule must not use."""
         return frozenset(self.table.index(name) for name in self.constraints.forbidden)
 
-    def ops_of(self, feature: int) -> frozenset[Op]:
-        """The operators that conditions on a feature may have, whatever the level."""
-        return self._ops[feature]
+    def ops_of(self, feature: int, *, right: bool = True, left: bool = True) -> frozenset[Op]:
+        """The operators that conditions on a feature may have on these sides of a split."""
+        sides = (RIGHT if right else frozenset()) | (LEFT if left else frozenset())
+        return self._ops[feature] & sides
 
     @cached_property
     def _ops(self) -> tuple[frozenset[Op], ...]:
@@ -206,10 +212,8 @@ class Problem:
     def conditions_of(self, feature: int, *, right: bool, left: bool) -> Iterator[CodedCondition]:
         """Every condition on a feature that a level with these directions may apply."""
         n_values = self.table.columns[feature].n_values
-        sides = {op for op, side in _SIDES if (right if side else left)}
-        for op in Op:
-            if op not in self.ops_of(feature) or op not in sides:
-                continue
+        ops = self.ops_of(feature, right=right, left=left)
+        for op in (op for op in Op if op in ops):
             if op.is_threshold:
                 yield from (CodedCondition(feature, op, code) for code in range(1, n_values))
             elif op is Op.IN:
@@ -229,11 +233,10 @@ class Problem:
 
     def admits(self, level: Level, condition: CodedCondition) -> bool:
         """Whether the level may apply the condition."""
-        feature, op = condition.feature, condition.op
+        feature = condition.feature
         return (
             feature in level.features
-            and op in self.ops_of(feature)
-            and any(op is side and (level.right if right else level.left) for side, right in _SIDES)
+            and condition.op in self.ops_of(feature, right=level.right, left=level.left)
             and is_possible(condition, self.table.columns[feature].n_values)
         )
 
@@ -384,17 +387,3 @@ class Problem:
     def is_vi(self) -> bool:
         """Whether the objective is the paper's VI (rather than any row gains)."""
         return not isinstance(self.objective, RowGains)
-
-
-# Which side of a split each operator is: True for right (>=), False for left (<), as in the
-# paper's branching constraints; a subset may stand on either side.
-_SIDES = (
-    (Op.GE, True),
-    (Op.LT, False),
-    (Op.EQ, True),
-    (Op.NE, False),
-    (Op.IN, True),
-    (Op.IN, False),
-    (Op.MISSING, True),
-    (Op.PRESENT, False),
-)
