@@ -46,7 +46,7 @@ def test_dates_and_large_integers_are_scaled_exactly() -> None:
 def test_values_too_close_for_a_solver_are_refused_by_name() -> None:
     problem = problem_of({"y": [1, 2, 3, 4], "close": [0.0, 1e-7, 0.5, 1.0]})
     engine = MIPEngine(scaling="minmax")
-    with pytest.raises(UnsupportedProblem, match="column 'close' are 1e-07 apart.*scaling='rank'"):
+    with pytest.raises(UnsupportedProblem, match=r"column 'close' are 1e-07 apart.*scaling='rank'"):
         engine.solve(problem)
     assert indistinct(problem, "rank") is None
     forbidden = problem_of(
