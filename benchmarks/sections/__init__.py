@@ -1,0 +1,1 @@
+"""The parts of the benchmark; each writes records to the log."""
