@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -132,12 +133,14 @@ class Problem:
                 f"'gains' must have one number for each of the {self.table.n_rows} rows, "
                 f"got shape {np.shape(gains)}."
             )
-        if label not in range(len(self.table.classes)):
-            raise InputError(
-                f"'label' must be a class code from 0 to {len(self.table.classes) - 1}, "
-                f"got {label!r}."
-            )
-        return replace(self, objective=row_gains(gains, label))
+        return self.with_objective(row_gains(gains, label))
+
+    def with_objective(self, objective: Objective) -> Problem:
+        """The same rules with other gains; whatever does not depend on them is kept."""
+        other = copy(self)
+        other.__dict__.pop("limits", None)
+        object.__setattr__(other, "objective", objective)
+        return other
 
     def _check(self) -> None:
         needed = len(self.required)
@@ -258,6 +261,10 @@ class Problem:
             int(weights[fires].sum()),
             int(weights[fires & self.objective.wrong(rule.label)].sum()),
         )
+
+    def gain(self, value: float) -> int:
+        """The smallest gain in units that is worth at least `value`."""
+        return math.ceil(as_written(value) / self.objective.unit)
 
     def vi(self, gain: int) -> float:
         """A gain in units as a float in the objective's own measure."""

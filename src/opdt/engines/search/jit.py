@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numba import njit
 
@@ -18,3 +19,19 @@ def kernel(function: F) -> F:
     """
     compiled: F = njit(cache=True, nogil=True)(function)
     return compiled
+
+
+def announce_compilation(entry: Any) -> None:
+    """Say once, on the log (which reaches stderr by default), that compiling takes a moment.
+
+    `entry` is a kernel that every search calls: it is compiled already in this process, or lies
+    on disk from an earlier one, or the first call after installation is about to compile it.
+    """
+    try:
+        known = bool(entry.signatures) or bool(entry._cache._cache_file.load_index())
+    except (AttributeError, OSError):  # plain Python, or a Numba that keeps its cache elsewhere
+        return
+    if not known:
+        logging.getLogger("opdt").warning(
+            "opdt compiles its search kernels; this takes about 10 seconds, once per installation."
+        )

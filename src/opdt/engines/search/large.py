@@ -94,7 +94,13 @@ class Scan:
         """Settle all rules of exactly `size` conditions."""
         run = self.run
         axes = make_axes(self.rays, size)
-        codes = np.empty((len(axes), run.problem.table.n_rows), np.uint8)
+        n_rows = run.problem.table.n_rows
+        # A box being cut holds about this much per row: levels twice, rows, gains and weights.
+        each, shared = (8 * size + 40) * n_rows, len(axes) * n_rows
+        n_threads = run.affordable(each, run.clock.budget.n_threads, shared)
+        if run.halted():
+            return
+        codes = np.empty((len(axes), n_rows), np.uint8)
         for row, axis in zip(codes, axes, strict=True):
             np.take(axis.look_up, self.rays.columns[axis.feature].codes + 1, out=row)
         boxes: list[Box] = []
@@ -108,14 +114,15 @@ class Scan:
                     boxes.extend(self._scan(axes, codes, chosen, counting, size))
 
                 tasks.append(task)
-        run.run_open([(run.ceiling, task) for task in tasks])
+        run.run_open([(run.ceiling, task) for task in tasks], n_threads)
         del codes
         boxes.sort(key=lambda box: -box.bound)
         run.run_open(
             [
                 (box.bound + run.scores.offset(size), lambda slot, box=box: self._refine(box))
                 for box in boxes
-            ]
+            ],
+            n_threads,
         )
 
     def _axis_sets(self, axes: list[Axis], size: int) -> Iterator[tuple[int, ...]]:

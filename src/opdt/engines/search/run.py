@@ -14,6 +14,7 @@ from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.deepen import Deepener
 from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.large import Scan
 from opdt.engines.search.polish import Candidate, first_rule
 from opdt.engines.search.rays import Plan, Rays
@@ -296,6 +297,7 @@ class Run:
     def search(self) -> None:
         """Settle all rules, smallest first."""
         self._later = True
+        announce_compilation(kernels.evaluate)
         depth = self.problem.structure.depth
         passes: list[Callable[[int], None]] = [self._empty, self._singles]
         if self.is_large:
@@ -393,15 +395,31 @@ class Run:
                 work += sum(count for _, _, count in made) * field.n_rows
         quick = work < WORTH_THREADS and size == 2
         n_threads = 1 if quick else min(self.clock.budget.n_threads, max(1, len(tasks)))
-        self._spaces = [
-            Workspace(n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS) for _ in range(n_threads)
-        ]
-        self.run_open(tasks, inline=quick)
+        shape = (n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS)
+        n_threads = self.affordable(Workspace.size(*shape), n_threads)
+        self._spaces = [Workspace(*shape) for _ in range(n_threads)]
+        self.run_open(tasks, n_threads, inline=quick)
         for space in self._spaces:
             self._counts += space.counters
         self._spaces = []
 
-    def run_open(self, tasks: list[tuple[int, Task]], *, inline: bool = False) -> None:
+    def affordable(self, each: int, wanted: int, shared: int = 0) -> int:
+        """How many of so many threads the memory limit allows, if each takes so many bytes.
+
+        Stops the run where it does not allow one.
+        """
+        limit = self.clock.budget.memory
+        if limit is None:
+            return wanted
+        if shared + each > limit:
+            self.stopped_by = StopReason.MEMORY
+            self.halt()
+            return 0
+        return min(wanted, int(limit - shared) // max(1, each))
+
+    def run_open(
+        self, tasks: list[tuple[int, Task]], n_threads: int, *, inline: bool = False
+    ) -> None:
         """Run tasks, largest bound first; the bounds of those not yet done stand meanwhile."""
         tasks = sorted(tasks, key=lambda item: -item[0])
         self._open = {index: bound for index, (bound, _) in enumerate(tasks)}
@@ -414,7 +432,7 @@ class Run:
                     break
                 job(0)
         else:
-            run_tasks(jobs, self.clock.budget.n_threads, self.watch, self.halt, self.halted)
+            run_tasks(jobs, n_threads, self.watch, self.halt, self.halted)
 
     def count_nodes(self, number: int) -> None:
         """Add to the number of nodes."""

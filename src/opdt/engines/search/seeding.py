@@ -57,8 +57,8 @@ def _fits(run: Run, rays: tuple[int, ...]) -> bool:
     )
 
 
-SAMPLE = 6000  # rows of the sample that a large table starts from
-SAMPLE_SECONDS = 2.0  # and how long it may be searched
+SAMPLE = 3000  # rows of the sample that a large table starts from
+SAMPLE_SECONDS = 0.5  # and how long it may be searched
 
 
 def sample_rules(run: Run) -> None:

@@ -61,6 +61,15 @@ class Workspace:
         self.counters = np.zeros(4, whole)
         self.records = np.empty((256, 4), whole)
 
+    @staticmethod
+    def size(n_rays: int, n_rows: int, top: int, n_pairs: int, cells: int) -> int:
+        """Bytes that such a workspace takes, about."""
+        frames = int(np.ceil(np.log2(top + 2))) + 2
+        table = min(cells, (top + 2) ** 2)
+        return (
+            2 * n_rays * n_rows + 40 * n_rows + 8 * table + 100 * top + 20 * frames * n_pairs
+        )
+
     def grow_records(self) -> None:
         """Twice the room for records."""
         self.records = np.empty((2 * len(self.records), 4), np.int64)
