@@ -71,7 +71,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--w", type=float, default=10.0, help="price of an error")
     add("--datasets", type=listed(tuple(names())), default=tuple(names()))
     add("--splits", type=int, default=10, help="splits at depth 2 and 3, with seeds 0, 1, …")
-    add("--splits4", type=int, default=1, help="splits at depth 4")
+    add("--splits4", type=int, default=3, help="splits at depth 4")
     add("--limit4", type=float, default=120.0, help="seconds for each solve at depth 4")
     add("--rivals", type=listed(tuple(rivals.RIVALS)), default=tuple(rivals.RIVALS))
     add("--rival-limit", type=float, default=60.0, help="seconds for each call of a rival")

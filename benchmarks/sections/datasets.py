@@ -42,8 +42,8 @@ def run(log: Log, settings: Settings, depth: int) -> None:
             record = measure(data, seed, depth, settings, repeats, limit)
             log.add(f"depth{depth}", **record)
             times.append(record["seconds"])
-            if depth == 4:
-                print(f"  {name} split {seed}: {short(times[-1])}, gap {record['gap']:g}")
+            if record["gap"]:
+                print(f"  {name}, split {seed}: not proven, gap {record['gap']:g}")
         print(f"  {name}: {short(median(times))} (longest {short(max(times))})", flush=True)
 
 
