@@ -27,6 +27,10 @@ from opdt.solution import Clock, Statistics, StopReason
 
 # Pairs × rows below which starting threads costs more than it saves.
 WORTH_THREADS = 1_000_000
+# Pairs of rays × rows below which a beam costs more than it saves.
+WORTH_SEEDING = 300_000
+# Seconds after which an improvement is put into the trace at once, not at the end.
+WORTH_NOTING = 0.02
 # Positions that fit into the 16 bits of a level.
 MAX_POSITIONS = 65_000
 
@@ -312,7 +316,7 @@ class Run:
                 if size == 2 and self.switches.seeding and not self.is_large:
                     self._seed()
                 settle(size)
-                if self.winners:
+                if self.winners and self.clock.elapsed() > WORTH_NOTING:
                     self.note()
             else:
                 self._later = False
@@ -354,7 +358,10 @@ class Run:
         return any(plan.fits((int(plan.types[ray]),)) for plan in self.prepared.plans)
 
     def _seed(self) -> None:
-        """A beam of greedy rules for each class."""
+        """A beam of greedy rules for each class, where more than a blink of work follows."""
+        n_rays = len(self.prepared.rays.rays)
+        if n_rays * n_rays * self.problem.table.n_rows < WORTH_SEEDING:
+            return
         for base in self.bases:
             beam(self, self.root(base, 2), self.flags(base))
 
