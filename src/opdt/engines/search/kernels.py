@@ -352,7 +352,8 @@ def evaluate(
             inner, full = best_pair(
                 node_levels[p], node_levels[q], gains, n, top1, top2, table, starts, order, tree
             )
-        bounds[pair] = max(full, floor - 1)
+        # 0: elsewhere the pair may go on to positions that none of these rows reaches
+        bounds[pair] = max(full, floor - 1, 0)
         if top1 == 0 or top2 == 0:
             continue
         if constrained and inner + offset >= control[BEST]:
