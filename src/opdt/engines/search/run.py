@@ -104,7 +104,7 @@ class Run:
         self._orders: dict[int, NDArray[np.int32]] = {}
         self._spaces: list[Workspace] = []
         self._open: dict[int, int] = {}  # bounds of the tasks under way or to come
-        self._later = False  # whether passes are still to come
+        self._later = True  # whether passes are still to come
         self._settled, self._planned = 0, 1
         if start is not None:
             self.take_start(start)
@@ -208,13 +208,12 @@ class Run:
         """Take a rule as the incumbent, if it is one of the problem's and good enough."""
         if self.problem.objection(rule) is not None:
             return
-        measure = self.problem.measure(rule)
-        value = measure.gain * self.scores.scale + self.scores.offset(len(rule.conditions))
-        value -= measure.errors if self.scores.with_errors else 0
+        value = self.value(rule)
         if value >= self.best:
             self.control[kernels.BEST] = value
             self.incumbent = rule
-            self.recorder.improved(rule, self.problem.vi(measure.gain), self._vi_bound())
+            gain = self.problem.measure(rule).gain
+            self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
 
     def offer(self, value: int, label: int, rays: tuple[int, ...]) -> None:
         """Take a set of rays that reaches a value; among equals all are kept."""
@@ -244,10 +243,18 @@ class Run:
         with self._lock:
             winners, value = set(self.winners), self.reached
         if winners:
-            rule = first_rule(self, winners, value, hurry=self.halted() and not self.decide)
+            hurry = self.halted() and not self.decide
+            rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
             self.incumbent = rule
-            gain = self.scores.gain_of(value)
+            self.offer(self.value(rule), label, rays)  # a set may hold more than was asked of it
+            gain = self.problem.measure(rule).gain
             self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
+
+    def value(self, rule: CodedRule) -> int:
+        """The value of a rule: gain, price of its conditions, errors."""
+        measure = self.problem.measure(rule)
+        value = measure.gain * self.scores.scale + self.scores.offset(len(rule.conditions))
+        return value - (measure.errors if self.scores.with_errors else 0)
 
     def locate(
         self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
