@@ -165,7 +165,9 @@ class Run:
         return np.array(
             [
                 not self.prepared.is_free,
-                self.problem.constraints.min_coverage == 0,
+                # rows of gain 0 count for coverage, and with row gains for precision
+                self.problem.constraints.min_coverage == 0
+                and (self.problem.is_vi or self.problem.constraints.min_precision == 0),
                 self.switches.reduction,
                 uniform and self.switches.bits,
                 self.problem.constraints.bounds_rows,
