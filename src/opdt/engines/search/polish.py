@@ -23,8 +23,10 @@ Whole = NDArray[np.int64]
 FEW_STEPS = 2_000_000
 
 
-def first_rule(run: Run, winners: Iterable[Winner], value: int, *, hurry: bool) -> CodedRule:
-    """The first rule, in the documented order, of all those that reach the value.
+def first_rule(
+    run: Run, winners: Iterable[Winner], value: int, *, hurry: bool
+) -> tuple[CodedRule, Winner]:
+    """The first rule, in the documented order, of all those that reach the value, and its set.
 
     The value fixes gain, number of conditions and errors (where scores carry them), so the order
     of features decides next: only the sets with the first features are worked out. In a hurry
@@ -38,8 +40,8 @@ def first_rule(run: Run, winners: Iterable[Winner], value: int, *, hurry: bool) 
         candidates = [c for c, names in zip(candidates, used, strict=True) if names == first]
     if hurry:
         candidates = candidates[:1]
-    rules = [_rule(run, label, rays, value, hurry=hurry) for label, rays in candidates]
-    return min(rules, key=lambda rule: run.problem.key(rule, run.problem.measure(rule)))
+    rules = [(_rule(run, label, rays, value, hurry=hurry), (label, rays)) for label, rays in candidates]
+    return min(rules, key=lambda pair: run.problem.key(pair[0], run.problem.measure(pair[0])))
 
 
 def _rule(run: Run, label: int, rays: tuple[int, ...], value: int, *, hurry: bool) -> CodedRule:
@@ -80,13 +82,19 @@ class Candidate:
         return np.array([1, 0, 1, 0, self.constrained, 0, 1], np.int64)
 
     def positions(self, goal: int, *, hurry: bool = False) -> tuple[int, ...] | None:
-        """The loosest positions, in the order of the rays, whose rows gain exactly `goal`.
+        """The loosest positions, in the order of the rays, whose rows gain `goal`; None if none do.
 
-        `goal` is the most that any positions gain. None if none reaches it.
+        Where a set gains more than the goal, which only happens before its search is over, any
+        positions that reach the goal will do.
+
+        Gains that do not carry errors (row weights too fine for that) leave the choice between
+        numbers of errors to trying all positions; where these are too many, the loosest win.
         """
         steps = float(np.prod(self.tops[:-1].astype(float))) * len(self.gains)
-        if steps <= FEW_STEPS or not (self.carries_errors or hurry):
-            return self._try_all(goal)
+        if steps <= FEW_STEPS:
+            found_all = self._try_all(goal)
+            if found_all is not None:
+                return found_all
         found: list[int] = []
         rows = np.arange(len(self.gains), dtype=np.int32)
         for ray in range(len(self.tops)):
@@ -140,7 +148,7 @@ class Candidate:
             total = int(gains.sum())
             counts = int(self.weights[rows].sum()), int(self.wrong[rows].sum())
             fine = not self.constrained or bool(kernels.within(*counts, self.limits))
-            return total, total == goal and fine
+            return total, total >= goal and fine
         if left == 1:
             return self._settle_single(rows, ray, goal)
         if left == 2:
@@ -155,7 +163,7 @@ class Candidate:
             self.wrong[rows], self.tops[ray : ray + 1],
         )  # fmt: skip
         kernels.singles(*arguments, self._flags, self.limits, values, positions, *scratch)
-        reached = bool(values[0] == goal)
+        reached = bool(values[0] >= goal)
         if self.constrained:
             free = self._flags.copy()
             free[kernels.CONSTRAINED] = 0
@@ -185,7 +193,7 @@ class Candidate:
                 out[0], out[1], gains, self.weights[rows], self.wrong[rows], n, one, two,
                 self.limits, starts, order, *(np.empty(two + 2, np.int64) for _ in range(3)),
             )  # fmt: skip
-        return int(full), bool(one > 0 and two > 0 and inner == goal)
+        return int(full), bool(one > 0 and two > 0 and inner >= goal)
 
     def _settle_more(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
         """Three rays and more: by bisection of the first of them."""
