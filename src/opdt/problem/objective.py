@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 
-# Sums of gains in units stay below this, and so are exact as doubles too.
-MAX_TOTAL = 2**52
+# Sums of gains in units stay below this: exact as doubles too, and with room to carry ties.
+MAX_TOTAL = 2**46
 # Prices, shares and precisions are held as fractions of at most this denominator.
 MAX_DENOMINATOR = 2**20
 # Sums of row weights in units stay below this, so that comparing a precision, which multiplies
@@ -138,7 +138,7 @@ def row_gains(gains: Any, label: int = 0) -> RowGains:
     """The objective with these real gains, shape (n_rows,), rounded to whole units.
 
     Whole numbers and decimals of up to six places are kept exactly; others are rounded to one
-    part in about 2**52 of the sum of their absolute values.
+    part in about 2**46 of the sum of their absolute values.
     """
     try:
         values = np.asarray(gains, dtype=np.float64)
