@@ -27,6 +27,16 @@ ENGINES: dict[str, Entry] = {
         proves=True,
         summary="specialised branch and bound; the default",
     ),
+    "bsccart": Entry(
+        "opdt.engines.bsccart:BSCCARTEngine",
+        proves=False,
+        summary="the paper's CART within the structure; fast, no proof",
+    ),
+    "rscrules": Entry(
+        "opdt.engines.rscrules:RSCRULESEngine",
+        proves=False,
+        summary="the paper's RULES within the structure, on binned features; no proof",
+    ),
     "exhaustive": Entry(
         "opdt.engines.exhaustive:ExhaustiveEngine",
         proves=True,

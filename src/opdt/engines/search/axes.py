@@ -59,9 +59,7 @@ def make_axes(rays: Rays, size: int) -> list[Axis]:
     return out
 
 
-def _numeric_axis(
-    rays: Rays, feature: int, column: Column, members: list[int], bins: int
-) -> Axis:
+def _numeric_axis(rays: Rays, feature: int, column: Column, members: list[int], bins: int) -> Axis:
     edges = bin_edges(column.codes, column.n_values, bins)
     n_bins, n_values = len(edges) - 1, column.n_values
     look_up = np.empty(n_values + 1, np.uint8)

@@ -42,9 +42,7 @@ class Deepener:
     def _after(self, ray: int) -> int:
         return ray if self.run.switches.canonical else -1
 
-    def settle(
-        self, field: Field, prefix: tuple[int, ...], ray: int, left: int, slot: int
-    ) -> int:
+    def settle(self, field: Field, prefix: tuple[int, ...], ray: int, left: int, slot: int) -> int:
         """Settle prefix + ray + (left - 1) rays behind it on a field.
 
         Returns a bound on their gains, over all positions of all of them.

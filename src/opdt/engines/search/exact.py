@@ -72,7 +72,9 @@ class Piece:
         if found is None:
             return None
         fires = np.all(candidate.levels >= np.array(found)[:, None], axis=0)
-        local = tuple(1 if at < 2 else int(v[at - 2]) + 1 for at, v in zip(found, values, strict=True))
+        local = tuple(
+            1 if at < 2 else int(v[at - 2]) + 1 for at, v in zip(found, values, strict=True)
+        )
         return int(candidate.wrong[fires].sum()), local
 
 

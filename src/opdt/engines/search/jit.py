@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from numba import njit
 
-F = TypeVar("F", bound=Callable[..., object])
 
-
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile lazily, keep on disk, and release the GIL.
 
     No `fastmath`: gains are integers, and where a bound is computed nothing may be reordered.
     `NUMBA_DISABLE_JIT=1` runs the same code as plain Python.
     """
-    compiled: F = njit(cache=True, nogil=True)(function)
+    compiled: Callable[..., Any] = njit(cache=True, nogil=True)(function)
     return compiled
 
 

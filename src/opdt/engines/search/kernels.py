@@ -198,7 +198,8 @@ def sort_by_level(first, n, top, starts, order):
 
 @kernel
 def constrained_pair(
-    first, second, gains, weights, wrong, n, top1, top2, limits, starts, order, table, covered, errors
+    first, second, gains, weights, wrong, n, top1, top2, limits, starts, order, table, covered,
+    errors,
 ):  # fmt: skip
     """Best gain over positions >= 1 of both rays among the covers within the limits.
 
@@ -526,7 +527,9 @@ def outer(
 
 
 @kernel
-def singles(levels, gains, weights, wrong, tops, flags, limits, values, positions, mass, covered, errors):
+def singles(
+    levels, gains, weights, wrong, tops, flags, limits, values, positions, mass, covered, errors
+):
     """Best gain of each ray alone within the limits, and the loosest position that has it."""
     constrained = flags[CONSTRAINED] != 0
     n = gains.size
@@ -557,7 +560,9 @@ def singles(levels, gains, weights, wrong, tops, flags, limits, values, position
 
 
 @kernel
-def compress_all(levels, rows, gains, tops, floor, first, mass_above, reduce, out, out_tops, mass, loss, renumber):
+def compress_all(
+    levels, rows, gains, tops, floor, first, mass_above, reduce, out, out_tops, mass, loss, renumber
+):
     """`compress` for every ray: the levels and numbers of positions on some rows."""
     for ray in range(tops.size):
         out_tops[ray] = compress(
@@ -662,7 +667,9 @@ def first_positions(
 
 
 @kernel
-def split_items(low, middle, high, ids, at_low, settled, at_high, mass, loss, goal, ends, left, right):
+def split_items(
+    low, middle, high, ids, at_low, settled, at_high, mass, loss, goal, ends, left, right
+):
     """Bisection of `outer`, one level up: which items go on to the left and right halves.
 
     `ids`, `at_low`, `at_high` (n_items,) describe one interval, `settled` (n_all,) the middle;

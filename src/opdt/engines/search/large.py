@@ -20,7 +20,7 @@ from opdt.engines.search import cells, kernels
 from opdt.engines.search.axes import Axis, make_axes
 from opdt.engines.search.exact import Piece
 from opdt.engines.search.rays import Plan, fill_levels
-from opdt.engines.search.threads import run_tasks
+from opdt.engines.search.threads import Task
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
@@ -100,30 +100,31 @@ class Scan:
         n_threads = run.affordable(each, run.clock.budget.n_threads, shared)
         if run.halted():
             return
-        codes = np.empty((len(axes), n_rows), np.uint8)
+        boxes = self._scan_all(axes, size, n_threads)
+        offset = run.scores.offset(size)
+
+        def refine(box: Box) -> Task:
+            return lambda slot: self._refine(box)
+
+        run.run_open([(box.bound + offset, refine(box)) for box in boxes], n_threads)
+
+    def _scan_all(self, axes: list[Axis], size: int, n_threads: int) -> list[Box]:
+        """Count the cells of every combination of axes; the boxes that may hold the optimum."""
+        codes = np.empty((len(axes), self.run.problem.table.n_rows), np.uint8)
         for row, axis in zip(codes, axes, strict=True):
             np.take(axis.look_up, self.rays.columns[axis.feature].codes + 1, out=row)
         boxes: list[Box] = []
-        tasks = []
-        for counting in self.countings():
-            for chosen in self._axis_sets(axes, size):
 
-                def task(
-                    slot: int, chosen: tuple[int, ...] = chosen, counting: Counting = counting
-                ) -> None:
-                    boxes.extend(self._scan(axes, codes, chosen, counting, size))
+        def scan(chosen: tuple[int, ...], counting: Counting) -> Task:
+            return lambda slot: boxes.extend(self._scan(axes, codes, chosen, counting, size))
 
-                tasks.append(task)
-        run.run_open([(run.ceiling, task) for task in tasks], n_threads)
-        del codes
-        boxes.sort(key=lambda box: -box.bound)
-        run.run_open(
-            [
-                (box.bound + run.scores.offset(size), lambda slot, box=box: self._refine(box))
-                for box in boxes
-            ],
-            n_threads,
-        )
+        tasks = [
+            (self.run.ceiling, scan(chosen, counting))
+            for counting in self.countings()
+            for chosen in self._axis_sets(axes, size)
+        ]
+        self.run.run_open(tasks, n_threads)
+        return boxes
 
     def _axis_sets(self, axes: list[Axis], size: int) -> Iterator[tuple[int, ...]]:
         """Combinations of axes with at least one set of rays that fits."""
@@ -136,8 +137,7 @@ class Scan:
         clash = self.run.prepared.clash
         for rays in product(*(axis.turns for axis in axes)):
             same = any(
-                a is b and rays[i] >= rays[j]
-                for (i, a), (j, b) in combinations(enumerate(axes), 2)
+                a is b and rays[i] >= rays[j] for (i, a), (j, b) in combinations(enumerate(axes), 2)
             )
             if same or any(clash[p, q] for p, q in combinations(rays, 2)):
                 continue
@@ -331,8 +331,7 @@ class _View:
         cells.accumulate(mass, sizes, strides)
         cells.accumulate(loss, sizes, strides)
         exact = np.array([edges is None for edges in self._edges])
-        best = cells.bound_cells(mass, loss, sizes, strides, exact, goal, upper, low, high)
-        return best
+        return int(cells.bound_cells(mass, loss, sizes, strides, exact, goal, upper, low, high))
 
     def boxes(self, label: int, factors: Whole, size: int) -> list[Box]:
         """Boxes of cells that may reach the best value."""

@@ -40,7 +40,9 @@ def first_rule(
         candidates = [c for c, names in zip(candidates, used, strict=True) if names == first]
     if hurry:
         candidates = candidates[:1]
-    rules = [(_rule(run, label, rays, value, hurry=hurry), (label, rays)) for label, rays in candidates]
+    rules = [
+        (_rule(run, label, rays, value, hurry=hurry), (label, rays)) for label, rays in candidates
+    ]
     return min(rules, key=lambda pair: run.problem.key(pair[0], run.problem.measure(pair[0])))
 
 

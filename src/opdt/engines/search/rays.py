@@ -101,14 +101,15 @@ class Rays:
         Rays of one feature imply or contradict each other, but for the two ends of an interval
         and two excluded levels; with `once`, they are never together.
         """
-        same = self.features[:, None] == self.features
+        same: NDArray[np.bool_] = self.features[:, None] == self.features
         if once:
             return same
         ops = np.array([OP_ORDER[ray.op] for ray in self.rays])
         sides = ops[:, None] + ops == OP_ORDER[Op.GE] + OP_ORDER[Op.LT]
         excluded = (ops[:, None] == OP_ORDER[Op.NE]) & (ops == OP_ORDER[Op.NE])
         np.fill_diagonal(excluded, False)
-        return same & ~(sides & (ops < OP_ORDER[Op.EQ])) & ~excluded
+        apart: NDArray[np.bool_] = same & ~(sides & (ops < OP_ORDER[Op.EQ])) & ~excluded
+        return apart
 
 
 def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list[Ray]:
@@ -162,10 +163,7 @@ class Plan:
         self._required = {f: 1 << i for i, f in enumerate(sorted(problem.required))}
         kinds: dict[tuple[int, int, int, int], int] = {}
         self.types = np.array(
-            [
-                kinds.setdefault(self._type(problem, ray), len(kinds))
-                for ray in rays.rays
-            ],
+            [kinds.setdefault(self._type(problem, ray), len(kinds)) for ray in rays.rays],
             np.int64,
         ).reshape(-1)
         self._kinds = tuple(kinds)
@@ -190,7 +188,12 @@ class Plan:
                 fills |= bit
             if others and Op.NE in allowed and _admits(level, Op.NE):
                 fills |= bit
-            if others and Op.IN in allowed and _admits(level, Op.IN) and _has_superset(problem, ray):
+            if (
+                others
+                and Op.IN in allowed
+                and _admits(level, Op.IN)
+                and _has_superset(problem, ray)
+            ):
                 fills |= bit
             if ray.op is Op.EQ and Op.IN in allowed and _admits(level, Op.IN) and n_values > 3:
                 halves |= bit
@@ -244,4 +247,3 @@ def _admits(level: Level, op: Op) -> bool:
 def _has_superset(problem: Problem, ray: Ray) -> bool:
     kept = set(ray.levels or (ray.code,))
     return any(kept <= set(subset) for subset in problem.subsets_of(ray.feature))
-

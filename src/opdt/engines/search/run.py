@@ -356,7 +356,7 @@ class Run:
         for base in self.bases:
             flags = self.flags(base)
             root = self.root(base, 1)
-            values, _ = root.singles(flags, self.limits)
+            values = root.singles(flags, self.limits)[0]
             values += np.where(values > kernels.NEG, self.scores.offset(1), 0)
             for index in np.flatnonzero(values >= self.best):
                 ray, value = int(root.rays[index]), int(values[index])

@@ -98,10 +98,6 @@ def _sampled(problem: Problem, rows: NDArray[np.int64]) -> Problem:
         )
     else:
         assert isinstance(gains, VolumeImpurity)
-        objective = replace(
-            gains, classes=gains.classes[rows], weights=gains.weights[rows]
-        )
-    free = replace(
-        problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None
-    )
+        objective = replace(gains, classes=gains.classes[rows], weights=gains.weights[rows])
+    free = replace(problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None)
     return Problem(small, problem.structure, problem.groups, objective, free)

@@ -66,9 +66,7 @@ class Workspace:
         """Bytes that such a workspace takes, about."""
         frames = int(np.ceil(np.log2(top + 2))) + 2
         table = min(cells, (top + 2) ** 2)
-        return (
-            2 * n_rays * n_rows + 40 * n_rows + 8 * table + 100 * top + 20 * frames * n_pairs
-        )
+        return 2 * n_rays * n_rows + 40 * n_rows + 8 * table + 100 * top + 20 * frames * n_pairs
 
     def grow_records(self) -> None:
         """Twice the room for records."""
