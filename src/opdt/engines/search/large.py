@@ -101,12 +101,15 @@ class Scan:
         if run.halted():
             return
         boxes = self._scan_all(axes, size, n_threads)
+        if run.halted():
+            return  # boxes are missing: nothing may be concluded from those at hand
         offset = run.scores.offset(size)
 
         def refine(box: Box) -> Task:
             return lambda slot: self._refine(box)
 
-        run.run_open([(box.bound + offset, refine(box)) for box in boxes], n_threads)
+        tasks = [(box.bound + offset, refine(box)) for box in boxes]
+        run.run_open(tasks, n_threads, last=size == run.problem.structure.depth)
 
     def _scan_all(self, axes: list[Axis], size: int, n_threads: int) -> list[Box]:
         """Count the cells of every combination of axes; the boxes that may hold the optimum."""
@@ -123,7 +126,7 @@ class Scan:
             for counting in self.countings()
             for chosen in self._axis_sets(axes, size)
         ]
-        self.run.run_open(tasks, n_threads)
+        self.run.run_open(tasks, n_threads, last=False)
         return boxes
 
     def _axis_sets(self, axes: list[Axis], size: int) -> Iterator[tuple[int, ...]]:

@@ -137,8 +137,8 @@ class Run:
         """A gain that no rule exceeds; None when the best is proven."""
         with self._lock:
             open_bounds = list(self._open.values())
-        if self._later:
-            open_bounds.append(self.ceiling)
+            if self._later:
+                open_bounds.append(self.ceiling)
         if not open_bounds:
             return None
         return self.scores.gain_of(max(*open_bounds, self.best))
@@ -414,7 +414,7 @@ class Run:
         shape = (n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS)
         n_threads = self.affordable(Workspace.size(*shape), n_threads)
         self._spaces = [Workspace(*shape) for _ in range(n_threads)]
-        self.run_open(tasks, n_threads, inline=quick)
+        self.run_open(tasks, n_threads, last=size == self.problem.structure.depth, inline=quick)
         for space in self._spaces:
             self._counts += space.counters
         self._spaces = []
@@ -434,11 +434,16 @@ class Run:
         return min(wanted, int(limit - shared) // max(1, each))
 
     def run_open(
-        self, tasks: list[tuple[int, Task]], n_threads: int, *, inline: bool = False
+        self, tasks: list[tuple[int, Task]], n_threads: int, *, last: bool, inline: bool = False
     ) -> None:
-        """Run tasks, largest bound first; the bounds of those not yet done stand meanwhile."""
+        """Run tasks, largest bound first; the bounds of those not yet done stand meanwhile.
+
+        The `last` tasks of a run leave nothing else open.
+        """
         tasks = sorted(tasks, key=lambda item: -item[0])
-        self._open = {index: bound for index, (bound, _) in enumerate(tasks)}
+        with self._lock:
+            self._open = {index: bound for index, (bound, _) in enumerate(tasks)}
+            self._later = not last
         self._settled, self._planned = 0, len(tasks)
         jobs = [self._closing(index, task) for index, (_, task) in enumerate(tasks)]
         if inline:
