@@ -1,0 +1,104 @@
+"""Answers that a bound once cut off, and the kind of problem they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.search.entangled import entangled
+from opdt.engines.exhaustive import ExhaustiveEngine
+from opdt.engines.search import SearchEngine, Switches, polish
+from opdt.problem import Constraints, Problem, Structure
+from opdt.rules import Condition, Op, Rule
+from opdt.solution import Budget
+from opdt.table import Table
+from strategies import describe
+
+ORACLE = ExhaustiveEngine()
+
+# The best rule is every feature >= 1: its rows end at x0 = 1, and what lies above costs more than
+# it brings but is kept out by the other conditions.
+BEYOND_THE_NODE = (
+    [
+        *([1, 1, 2], [1, 1, 1], [1, 2, 1], [0, 1, 1], [0, 1, 1], [1, 0, 2], [1, 2, 0]),
+        *([0, 3, 0], [0, 3, 0], [3, 0, 0], [3, 0, 0], [2, 0, 3], [2, 0, 3]),
+    ],
+    [1, 1, 1, -1, -1, -1, -1, 3, -1, 3, -3, 3, -4],
+)
+# The best rule is every feature >= 1: where x0 >= 2, x1 >= 1 drops nothing.
+IDLE_ON_THE_NODE = (
+    [
+        *([2, 1, 1, 1], [0, 0, 0, 2], [1, 2, 2, 1], [1, 0, 1, 1], [1, 1, 0, 1], [2, 1, 1, 0]),
+        *([0, 2, 2, 2], [0, 3, 3, 3], [0, 3, 3, 3], [3, 0, 0, 0], [3, 1, 0, 0]),
+    ],
+    [1, 1, 1, -1, -1, -1, -1, 2, -2, 2, -1],
+)
+
+
+def upward(rows: list[list[int]], gains: list[int]) -> Problem:
+    """A problem with these gains in which only `>=` is allowed."""
+    table = Table.build(np.array(rows, float), [int(g > 0) for g in gains], warn=False)
+    return Problem.build(
+        table,
+        structure=Structure.free(len(rows[0])),
+        constraints=Constraints(directions=dict.fromkeys(table.names, ">=")),
+    ).with_gains(gains, 1)
+
+
+@pytest.mark.parametrize(("data", "optimum"), [(BEYOND_THE_NODE, 3), (IDLE_ON_THE_NODE, 2)])
+def test_a_rule_beyond_a_settled_position_is_found(data: Any, optimum: int) -> None:
+    problem = upward(*data)
+    solution = SearchEngine().solve(problem)
+    assert solution.value == optimum
+    assert solution.rule == Rule(
+        [Condition(name, Op.GE, 0.5) for name in problem.table.names], label=1
+    )
+
+
+@pytest.mark.parametrize("seeding", [False, True])
+def test_ties_settled_by_bisection_end_at_the_same_rule(
+    seeding: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polish, "FEW_STEPS", -1)
+    solution = SearchEngine(switches=Switches(seeding=seeding)).solve(upward(*BEYOND_THE_NODE))
+    assert str(solution.rule) == "IF x0 >= 0.5 AND x1 >= 0.5 AND x2 >= 0.5 THEN 1"
+
+
+@given(
+    depth=st.sampled_from([3, 3, 3, 4]),
+    seed=st.integers(0, 2**32 - 1),
+    vi=st.booleans(),
+    one_way=st.booleans(),
+    seeding=st.booleans(),
+)
+def test_gain_entangled_with_loss_hides_no_rule(
+    depth: int, seed: int, vi: bool, one_way: bool, seeding: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    problem = entangled(rng, depth, vi=vi, one_way=one_way or depth == 4)
+    expected = ORACLE.solve(problem)
+    found = SearchEngine(switches=Switches(seeding=seeding)).solve(problem, Budget(threads=1))
+    assert (found.value, found.rule) == (expected.value, expected.rule), describe(problem)
+
+
+def test_rows_of_gain_zero_help_precision() -> None:
+    # x >= 1 covers four rows, one of them an error; x >= 2 only two, one of them an error.
+    table = Table.build(np.array([[0.0], [1], [1], [2], [2]]), [0, 1, 0, 1, 0], warn=False)
+    problem = Problem.build(
+        table, structure=Structure.free(1), constraints=Constraints(min_precision=0.75)
+    ).with_gains([-1, 0, 0, 3, -1])
+    solution = SearchEngine().solve(problem)
+    assert (str(solution.rule), solution.value) == ("IF x0 >= 0.5 THEN 0", 2)
+
+
+def test_the_bound_beside_a_starting_rule_is_true() -> None:
+    table = Table.build(np.arange(40.0)[:, None], [1] * 20 + [0] * 20, warn=False)
+    start = Rule([Condition("x0", Op.GE, 30.0)], label=0)
+    solution = SearchEngine(start=start).solve(Problem.build(table))
+    assert solution.value == 20
+    assert solution.trace[0].value == 10
+    assert all(point.value <= 20 <= point.bound for point in solution.trace)
