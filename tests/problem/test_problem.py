@@ -133,6 +133,23 @@ def test_a_rule_put_into_words_and_back_is_the_same(problem):
         assert problem.lower(problem.lift(rule)) == rule
 
 
+@given(small_problems(), st.integers(-(2**45), 2**45))
+def test_gains_come_back_from_what_they_are_worth(problem, gain):
+    assert problem.gain(problem.vi(gain)) == gain
+    above = np.nextafter(problem.vi(gain), np.inf)
+    assert problem.vi(problem.gain(above) - 1) < above <= problem.vi(problem.gain(above))
+
+
+@given(small_problems(gains=True))
+def test_another_objective_brings_its_own_limits_and_keeps_the_chains(problem):
+    asked = Problem.build(problem.table, constraints=Constraints(min_coverage=0.5))
+    weights = asked.objective.weights.sum()
+    assert asked.limits.min_covered == max(1, -(-weights // 2))
+    turned = asked.with_objective(problem.objective)  # that of gains, which counts rows
+    assert turned.limits.min_covered == -(-problem.table.n_rows // 2)
+    assert turned.chains is asked.chains
+
+
 # -- building a problem --------------------------------------------------------------------------
 
 
@@ -205,8 +222,8 @@ def test_subsets_of_many_levels_are_too_many():
             "'gains' must have one number for each of the 4 rows, got shape (1, 4)",
         ),
         ([1, 2, 3, float("nan")], 0, "'gains' must be one finite number per row"),
-        ([1, 2, 3, 4], 2, "'label' must be a class code from 0 to 1, got 2"),
-        ([1, 2, 3, 4], -1, "'label' must be a class code from 0 to 1, got -1"),
+        ([1, 2, 3, 4], 2, "'label' must be a class code below 2, got 2"),
+        ([1, 2, 3, 4], -1, "'label' must be a class code below 2, got -1"),
     ],
 )
 def test_gains_that_do_not_suit_the_table_are_refused(table, gains, label, message):

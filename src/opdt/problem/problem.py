@@ -133,6 +133,9 @@ class Problem:
                 f"'gains' must have one number for each of the {self.table.n_rows} rows, "
                 f"got shape {np.shape(gains)}."
             )
+        n_classes = len(self.table.classes)
+        if label not in range(n_classes):
+            raise InputError(f"'label' must be a class code below {n_classes}, got {label!r}.")
         return self.with_objective(row_gains(gains, label))
 
     def with_objective(self, objective: Objective) -> Problem:
@@ -264,7 +267,8 @@ class Problem:
 
     def gain(self, value: float) -> int:
         """The smallest gain in units that is worth at least `value`."""
-        return math.ceil(as_written(value) / self.objective.unit)
+        gain = math.ceil(Fraction(value) / self.objective.unit)
+        return gain - 1 if self.vi(gain - 1) >= value else gain  # where `vi` had to round
 
     def vi(self, gain: int) -> float:
         """A gain in units as a float in the objective's own measure."""
