@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,21 +43,19 @@ class Axis:
         return bins, np.arange(len(bins) + 1), False
 
 
-def make_axes(rays: Rays, size: int) -> list[Axis]:
-    """The axes on which rules of `size` conditions are counted."""
+def make_axes(rays: Rays, size: int) -> Iterator[Axis]:
+    """The axes on which rules of `size` conditions are counted, one after the other."""
     by_feature: dict[int, list[int]] = {}
     for index, ray in enumerate(rays.rays):
         by_feature.setdefault(ray.feature, []).append(index)
-    out: list[Axis] = []
     for feature, members in by_feature.items():
         column = rays.columns[feature]
         if column.kind is Kind.NUMERIC:
-            out.append(_numeric_axis(rays, feature, column, members, BINS[size]))
+            yield _numeric_axis(rays, feature, column, members, BINS[size])
         elif column.n_values <= MAX_LEVELS:
-            out.append(_level_axis(rays, feature, column, members))
+            yield _level_axis(rays, feature, column, members)
         else:
-            out.extend(_binary_axes(rays, feature, column, members))
-    return out
+            yield from _binary_axes(rays, feature, column, members)
 
 
 def _numeric_axis(rays: Rays, feature: int, column: Column, members: list[int], bins: int) -> Axis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +33,7 @@ class Piece:
     limits: Whole
     constrained: bool
     carries_errors: bool
+    expired: Callable[[], bool]
 
     @cached_property
     def _dense(self) -> tuple[Candidate, list[Whole]]:
@@ -52,6 +54,7 @@ class Piece:
             self.limits,
             self.constrained,
             self.carries_errors,
+            self.expired,
         )
         return candidate, values
 

@@ -153,20 +153,56 @@ def pair_by_sweep(first, second, gains, n, top1, top2, starts, order, tree):
             if b == 0:
                 outside += gains[i]
                 continue
-            node = leaves + b - 1
-            tree[2 * node] += gains[i]
-            tree[2 * node + 1] = tree[2 * node]
-            node >>= 1
-            while node >= 1:
-                left, right = 2 * node, 2 * node + 1
-                tree[2 * node] = tree[2 * left] + tree[2 * right]
-                tree[2 * node + 1] = max(tree[2 * right + 1], tree[2 * right] + tree[2 * left + 1])
-                node >>= 1
+            add_to_tree(tree, leaves + b - 1, gains[i])
         best = tree[3] if top2 > 0 else NEG
         if a > 0 and top2 > 0 and best > inner:
             inner = best
         full = max(full, best, tree[2] + outside)
     return inner, full
+
+
+@kernel
+def loosest_by_sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
+    """The loosest position >= 1 of the first ray at which some position >= 1 of the second gains
+    the goal; 0 if there is none. Also the best gain with either condition left out.
+
+    O(n log top2), as `pair_by_sweep`.
+    """
+    sort_by_level(first, n, top1, starts, order)
+    leaves = 1
+    while leaves < top2:
+        leaves *= 2
+    for node in range(4 * leaves):
+        tree[node] = 0
+    outside = np.int64(0)
+    found = 0
+    full = NEG
+    for a in range(top1, -1, -1):
+        begin = starts[a - 1] if a > 0 else 0
+        for at in range(begin, starts[a]):
+            i = order[at]
+            b = np.int64(second[i])
+            if b == 0:
+                outside += gains[i]
+            else:
+                add_to_tree(tree, leaves + b - 1, gains[i])
+        if a > 0 and top2 > 0 and tree[3] >= goal:
+            found = a
+        full = max(full, tree[3] if top2 > 0 else NEG, tree[2] + outside)
+    return found, full
+
+
+@kernel
+def add_to_tree(tree, node, gain):
+    """Add to a leaf of a tree of (sum, best suffix sum), and to all nodes above it."""
+    tree[2 * node] += gain
+    tree[2 * node + 1] = tree[2 * node]
+    node >>= 1
+    while node >= 1:
+        left, right = 2 * node, 2 * node + 1
+        tree[2 * node] = tree[2 * left] + tree[2 * right]
+        tree[2 * node + 1] = max(tree[2 * right + 1], tree[2 * right] + tree[2 * left + 1])
+        node >>= 1
 
 
 @kernel

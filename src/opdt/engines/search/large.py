@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from opdt.engines.search import cells, kernels
 from opdt.engines.search.axes import Axis, make_axes
 from opdt.engines.search.exact import Piece
+from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import Plan, fill_levels
 from opdt.engines.search.threads import Task
 
@@ -93,7 +94,12 @@ class Scan:
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
         run = self.run
-        axes = make_axes(self.rays, size)
+        axes: list[Axis] = []
+        for axis in make_axes(self.rays, size):
+            axes.append(axis)
+            run.watch()
+            if run.halted():
+                return
         n_rows = run.problem.table.n_rows
         # A box being cut holds about this much per row: levels twice, rows, gains and weights.
         each, shared = (8 * size + 40) * n_rows, len(axes) * n_rows
@@ -116,6 +122,9 @@ class Scan:
         codes = np.empty((len(axes), self.run.problem.table.n_rows), np.uint8)
         for row, axis in zip(codes, axes, strict=True):
             np.take(axis.look_up, self.rays.columns[axis.feature].codes + 1, out=row)
+            self.run.watch()
+            if self.run.halted():
+                return []
         boxes: list[Box] = []
 
         def scan(chosen: tuple[int, ...], counting: Counting) -> Task:
@@ -200,6 +209,8 @@ class Scan:
         base = self._gains[box.label]
         stack = [(box, every, np.zeros(3, np.int64))]
         while stack and (anyway or not self.run.halted()):
+            if anyway and self.run.expired():
+                raise Expired
             box, rows, fixed = stack.pop()
             goal = self.run.best - self.run.scores.offset(len(box.rays))
             if box.bound < goal:
@@ -217,6 +228,7 @@ class Scan:
                 picked[:, :count], tops, base.gains[active], base.weights[active],
                 base.wrong[active], tuple(fixed.tolist()), self.run.limits,
                 self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
+                self.run.expired,
             )  # fmt: skip
             if count <= leaf or max(tops) <= FEW_POSITIONS:
                 if visit(box, piece):

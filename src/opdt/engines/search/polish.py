@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +16,15 @@ from opdt.problem import CodedRule
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
+
+
+class Expired(Exception):
+    """Time ran out while a rule was being worked out."""
+
+
+def _never() -> bool:
+    return False
+
 
 Winner = tuple[int, tuple[int, ...]]  # class, rays
 Whole = NDArray[np.int64]
@@ -78,6 +87,7 @@ class Candidate:
     limits: Whole
     constrained: bool
     carries_errors: bool  # gains decide between numbers of errors, too
+    expired: Callable[[], bool] = _never  # asked between steps; raises `Expired` when it says so
 
     @cached_property
     def _flags(self) -> Whole:
@@ -100,7 +110,10 @@ class Candidate:
         found: list[int] = []
         rows = np.arange(len(self.gains), dtype=np.int32)
         for ray in range(len(self.tops)):
-            position = self._first(rows, ray, goal, hurry=hurry)
+            if ray == len(self.tops) - 2 and not self.constrained:
+                position = self._first_of_pair(rows, ray, goal)
+            else:
+                position = self._first(rows, ray, goal, hurry=hurry)
             if position is None:
                 return None
             found.append(position)
@@ -119,6 +132,17 @@ class Candidate:
         )  # fmt: skip
         return None if reached < 0 else tuple(found.tolist())
 
+    def _first_of_pair(self, rows: NDArray[np.int32], ray: int, goal: int) -> int | None:
+        """`_first` for the last ray but one, in one sweep."""
+        top1, top2 = int(self.tops[ray]), int(self.tops[ray + 1])
+        leaves = 1 << max(0, (top2 - 1).bit_length())
+        found, _ = kernels.loosest_by_sweep(
+            self.levels[ray, rows], self.levels[ray + 1, rows], self.gains[rows], len(rows), top1,
+            top2, goal, np.empty(top1 + 3, np.int64), np.empty(len(rows), np.int32),
+            np.empty(4 * leaves + 4, np.int64),
+        )  # fmt: skip
+        return int(found) or None
+
     def _first(self, rows: NDArray[np.int32], ray: int, goal: int, *, hurry: bool) -> int | None:
         """The loosest position of a ray at which the rays behind it can still reach the goal."""
         mass, loss = self._by_position(rows, ray)
@@ -132,6 +156,8 @@ class Candidate:
                 continue
             if kernels.best_between(low, high, at_low, at_high, mass, loss) < goal:
                 continue
+            if self.expired():
+                raise Expired
             middle = (low + high) // 2
             settled, reached = self._settle(rows[own >= middle], ray + 1, goal)
             if reached and (best is None or middle < best):
@@ -209,6 +235,8 @@ class Candidate:
             if between < goal:
                 bound = max(bound, between)
                 continue
+            if self.expired():
+                raise Expired
             middle = (low + high) // 2
             settled, hit = self._settle(rows[own >= middle], ray + 1, goal)
             bound, reached = max(bound, settled), reached or hit

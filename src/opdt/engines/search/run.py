@@ -16,7 +16,7 @@ from opdt.engines.search.deepen import Deepener
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.large import Scan
-from opdt.engines.search.polish import Candidate, first_rule
+from opdt.engines.search.polish import Candidate, Expired, first_rule
 from opdt.engines.search.rays import Plan, Rays
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.seeding import beam, sample_rules
@@ -31,6 +31,8 @@ WORTH_THREADS = 1_000_000
 WORTH_SEEDING = 300_000
 # Seconds after which an improvement is put into the trace at once, not at the end.
 WORTH_NOTING = 0.02
+# Seconds that working out a rule may take after a limit is reached.
+GRACE = 0.05
 # Positions that fit into the 16 bits of a level.
 MAX_POSITIONS = 65_000
 
@@ -97,6 +99,7 @@ class Run:
         self.stopped_by: StopReason | None = None
         self.winners: set[tuple[int, tuple[int, ...]]] = set()
         self.reached = kernels.NEG  # the value of the winners
+        self._noted = kernels.NEG  # the value of the incumbent
         self.incumbent: CodedRule | None = None
         self._lock = threading.Lock()
         self._counts = np.zeros(4, np.int64)
@@ -213,7 +216,7 @@ class Run:
         value = self.value(rule)
         if value >= self.best:
             self.control[kernels.BEST] = value
-            self.incumbent = rule
+            self.incumbent, self._noted = rule, value
             gain = self.problem.measure(rule).gain
             self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
 
@@ -240,17 +243,29 @@ class Run:
                 self.offer(value, field.label, prefix + tuple(int(field.rays[r]) for r in inner))
         space.counters[kernels.RECORDS] = 0
 
-    def note(self) -> None:
-        """Put the incumbent into the trace if it has improved."""
+    def note(self, *, hurry: bool) -> None:
+        """Work out the rule of the best value, and put it into the trace.
+
+        In a hurry any rule of the value will do. If time runs out meanwhile, the incumbent stays.
+        """
         with self._lock:
             winners, value = set(self.winners), self.reached
-        if winners:
-            hurry = self.halted() and not self.decide
+        if not winners or (hurry and value <= self._noted):
+            return
+        try:
             rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
-            self.incumbent = rule
-            self.offer(self.value(rule), label, rays)  # a set may hold more than was asked of it
-            gain = self.problem.measure(rule).gain
-            self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
+        except Expired:
+            return
+        self.incumbent, self._noted = rule, value
+        self.offer(self.value(rule), label, rays)  # a set may hold more than was asked of it
+        gain = self.problem.measure(rule).gain
+        self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
+
+    def expired(self) -> bool:
+        """Whether the time for working out a rule is over: a little after the limit."""
+        if self.clock.budget.cancel is not None and self.clock.budget.cancel.is_set():
+            return True
+        return self.clock.remaining() < -GRACE
 
     def value(self, rule: CodedRule) -> int:
         """The value of a rule: gain, price of its conditions, errors."""
@@ -274,6 +289,7 @@ class Run:
             self.limits,
             self.problem.constraints.bounds_rows,
             self.scores.with_errors,
+            self.expired,
         ).positions(goal, hurry=hurry)
 
     def _vi_bound(self) -> float:
@@ -299,6 +315,8 @@ class Run:
         if reason is not None and self.stopped_by is None:
             self.stopped_by = reason
             self.halt()
+        if self.clock.elapsed() > WORTH_NOTING and not self.halted():
+            self.note(hurry=True)
         if self.clock.budget.progress is not None:
             gain = self.scores.gain_of(self.best) if self.winners or self.incumbent else 0
             self.recorder.report(
@@ -325,15 +343,14 @@ class Run:
                 if size == 2 and self.switches.seeding and not self.is_large:
                     self._seed()
                 settle(size)
-                if self.winners and self.clock.elapsed() > WORTH_NOTING:
-                    self.note()
-            else:
+                if self.clock.elapsed() > WORTH_NOTING:
+                    self.note(hurry=True)
+            if not self.halted():
                 self._later = False
         except KeyboardInterrupt:
             self.stopped_by = StopReason.INTERRUPTED
             self.halt()
-        if self.winners:
-            self.note()
+        self.note(hurry=self.halted() and not self.decide)
 
     def _scan(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions of a large table."""
@@ -445,6 +462,8 @@ class Run:
             self._open = {index: bound for index, (bound, _) in enumerate(tasks)}
             self._later = not last
         self._settled, self._planned = 0, len(tasks)
+        if self.halted():
+            return
         jobs = [self._closing(index, task) for index, (_, task) in enumerate(tasks)]
         if inline:
             for job in jobs:

@@ -27,6 +27,9 @@ def beam(run: Run, root: Field, flags: Whole) -> None:
     for size in range(1, run.problem.structure.depth + 1):
         steps: list[tuple[int, int, int, int]] = []  # value, state, ray, position
         for at, (field, chosen) in enumerate(states):
+            run.watch()
+            if run.halted():
+                return
             if not len(field.rays):
                 continue
             values, positions = field.singles(flags, run.limits)
