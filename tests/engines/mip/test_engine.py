@@ -213,6 +213,12 @@ def test_a_tree_that_breaks_a_demand_is_no_start_and_that_is_said(name: str, eas
     assert quiet.details.start.startswith("none: it violates the constraint 'coverage'")
 
 
+def test_another_engines_rule_is_a_start(name: str, easy: Problem) -> None:
+    solution = MIPEngine(solver=name, warm_start="search").solve(easy)
+    assert solution.details.start == "search, VI 3"
+    assert solution.trace[0].value == 3
+
+
 def test_no_start_is_none(name: str, easy: Problem) -> None:
     assert MIPEngine(solver=name, warm_start=False).solve(easy).details.start == "none"
 
