@@ -25,6 +25,10 @@ class Deepener:
     def __init__(self, run: Run, field: Field, flags: Whole, plan: Plan, size: int) -> None:
         self.run, self.field, self.flags, self.plan, self.size = run, field, flags, plan, size
         self.offset = run.scores.offset(size)
+        # A bisected item is settled over positions >= 1 of its own ray, so the loosest of them must
+        # stay one, even where it drops nothing.
+        self._keeping = flags.copy()
+        self._keeping[kernels.FIRST] = 1
 
     def task(self, ray: int) -> Task:
         """All rules of the size whose outermost ray is this one."""
@@ -113,11 +117,11 @@ class Deepener:
                 if not run.switches.reduction or not run.switches.intervals:
                     floor = kernels.NEG
                 rows = field.rows_at(ray, middle)
-                node = field.reduced(rows, floor, self.flags, sort=False)
+                node = field.reduced(rows, floor, self._keeping, sort=False)
                 items.settle(node, wanted, settled)
                 if run.halted():
                     return field.mass
-                settled[wanted] = np.maximum(settled[wanted], floor - 1)
+                settled[wanted] = np.maximum(settled[wanted], max(floor - 1, 0))
             goal = run.best - self.offset if run.switches.intervals else kernels.NEG
             left, right = np.empty((2, len(ids)), np.int32)
             n_left, n_right, bound_left, bound_right = kernels.split_items(

@@ -196,7 +196,7 @@ class Candidate:
             free = self._flags.copy()
             free[kernels.CONSTRAINED] = 0
             kernels.singles(*arguments, free, self.limits, values, positions, *scratch)
-        return max(int(values[0]), int(self.gains[rows].sum())), reached
+        return max(int(values[0]), int(self.gains[rows].sum()), 0), reached
 
     def _settle_pair(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
         n, gains = len(rows), self.gains[rows]
@@ -221,14 +221,14 @@ class Candidate:
                 out[0], out[1], gains, self.weights[rows], self.wrong[rows], n, one, two,
                 self.limits, starts, order, *(np.empty(two + 2, np.int64) for _ in range(3)),
             )  # fmt: skip
-        return int(full), bool(one > 0 and two > 0 and inner >= goal)
+        return max(int(full), 0), bool(one > 0 and two > 0 and inner >= goal)
 
     def _settle_more(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
         """Three rays and more: by bisection of the first of them."""
         mass, loss = self._by_position(rows, ray)
         own = self.levels[ray, rows]
         stack = [(0, int(self.tops[ray]) + 1, int(mass[0]), 0)]
-        bound, reached = int(self.gains[rows].sum()), False
+        bound, reached = max(int(self.gains[rows].sum()), 0), False
         while stack:
             low, high, at_low, at_high = stack.pop()
             between = int(kernels.best_between(low, high, at_low, at_high, mass, loss))

@@ -142,9 +142,9 @@ class Run:
             open_bounds = list(self._open.values())
             if self._later:
                 open_bounds.append(self.ceiling)
-        if not open_bounds:
+        if not open_bounds and self._noted >= self.reached:
             return None
-        return self.scores.gain_of(max(*open_bounds, self.best))
+        return self.scores.gain_of(max([*open_bounds, self.best, self.reached]))
 
     @cached_property
     def limits(self) -> Whole:
@@ -217,8 +217,7 @@ class Run:
         if value >= self.best:
             self.control[kernels.BEST] = value
             self.incumbent, self._noted = rule, value
-            gain = self.problem.measure(rule).gain
-            self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
+            self.recorder.improved(rule, self._vi_value(), self._vi_bound())
 
     def offer(self, value: int, label: int, rays: tuple[int, ...]) -> None:
         """Take a set of rays that reaches a value; among equals all are kept."""
@@ -256,10 +255,10 @@ class Run:
             rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
         except Expired:
             return
-        self.incumbent, self._noted = rule, value
-        self.offer(self.value(rule), label, rays)  # a set may hold more than was asked of it
-        gain = self.problem.measure(rule).gain
-        self.recorder.improved(rule, self.problem.vi(gain), self._vi_bound())
+        # a set may hold more than was asked of it
+        self.incumbent, self._noted = rule, self.value(rule)
+        self.offer(self._noted, label, rays)
+        self.recorder.improved(rule, self._vi_value(), self._vi_bound())
 
     def expired(self) -> bool:
         """Whether the time for working out a rule is over: a little after the limit."""
@@ -294,7 +293,13 @@ class Run:
 
     def _vi_bound(self) -> float:
         bound = self.bound()
-        return self.problem.vi(self.scores.gain_of(self.best) if bound is None else bound)
+        return self._vi_value() if bound is None else self.problem.vi(bound)
+
+    def _vi_value(self) -> float:
+        """What the incumbent is worth; without one, what the empty rule is."""
+        if self.incumbent is not None:
+            return self.problem.vi(self.scores.gain_of(self._noted))
+        return 0.0 if self.problem.may_be_empty else float("-inf")
 
     # -- stopping ----------------------------------------------------------------------------
 
@@ -318,10 +323,8 @@ class Run:
         if self.clock.elapsed() > WORTH_NOTING and not self.halted():
             self.note(hurry=True)
         if self.clock.budget.progress is not None:
-            gain = self.scores.gain_of(self.best) if self.winners or self.incumbent else 0
-            self.recorder.report(
-                self.problem.vi(gain), self._vi_bound(), self._settled / max(1, self._planned)
-            )
+            done = self._settled / max(1, self._planned)
+            self.recorder.report(self._vi_value(), self._vi_bound(), done)
 
     # -- the passes --------------------------------------------------------------------------
 
@@ -347,10 +350,12 @@ class Run:
                     self.note(hurry=True)
             if not self.halted():
                 self._later = False
+                self.note(hurry=False)
         except KeyboardInterrupt:
             self.stopped_by = StopReason.INTERRUPTED
             self.halt()
-        self.note(hurry=self.halted() and not self.decide)
+        self.note(hurry=True)
+        self.recorder.improved(self.incumbent, self._vi_value(), self._vi_bound())
 
     def _scan(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions of a large table."""
