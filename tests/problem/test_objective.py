@@ -137,6 +137,25 @@ def test_weights_of_any_size_are_told_apart():
     assert units[0] > 2**30
 
 
+def test_prices_and_weights_with_endless_digits_share_the_room():
+    weights = np.full(1000, 1 / 3)
+    objective = volume_impurity(np.zeros(1000, dtype=np.int32), 2, float(np.pi), None, weights)
+    assert abs(float(objective.w) - np.pi) < 1e-6
+    assert abs(objective.weights[0] / objective.weight_scale - 1 / 3) < 1e-5
+
+
+def test_weights_beside_a_high_price_are_accepted():
+    weights = np.array([50, 0, 0.0005, 50, 50])
+    objective = volume_impurity(CLASSES, 3, 663949.1701640646, None, weights)
+    assert float(objective.w) == pytest.approx(663949.1701640646)
+    assert objective.weights[0] / objective.weight_scale == pytest.approx(50)
+
+
+def test_weights_whose_sum_is_no_number_are_refused():
+    with pytest.raises(InputError, match="'sample_weight' sums to inf"):
+        volume_impurity(CLASSES, 3, 10, None, np.full(5, 1e308))
+
+
 def test_weights_too_large_to_be_added_are_refused():
     with pytest.raises(
         InputError, match=r"'sample_weight' sums to 1e\+20, .*scale the weights down"

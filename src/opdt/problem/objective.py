@@ -113,20 +113,22 @@ def volume_impurity(
 ) -> VolumeImpurity:
     """The VI objective for rows of these classes.
 
-    `w` is held as a fraction of denominator at most 2**20 (less for millions of rows, so that
-    sums stay exact): decimals such as 2.5 or 1.1 are exact, and any other number is off by less
-    than one part in 10**12.
+    `w` is held as a fraction of denominator at most 2**20 (less for millions of rows or beside
+    row weights, so that sums stay exact): decimals such as 2.5 or 1.1 are exact, and any other
+    number is off by less than one part in 10**12.
     """
     if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
         raise InputError(
             f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
         )
-    finest = MAX_TOTAL // (len(classes) * math.ceil(w) + 1)
-    if finest < 1:
+    total = len(classes) if weights is None else math.ceil(min(_total(weights), MAX_WEIGHT))
+    room = MAX_TOTAL // (total * math.ceil(w) + 1)
+    if room < 1:
         raise InputError(
             f"'w' is {w!r}, which is too large to be added exactly over {len(classes)} rows; "
             "a price above the number of rows already forbids every error."
         )
+    finest = room if weights is None else math.isqrt(room)  # the weights need digits as well
     ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))
     largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
     units, scale = weight_units(weights, len(classes), min(MAX_WEIGHT, MAX_TOTAL // largest))
@@ -163,7 +165,7 @@ def weight_units(weights: NDArray[np.float64] | None, n_rows: int, limit: int) -
     """
     if weights is None:
         return np.ones(n_rows, dtype=np.int64), 1
-    total = float(weights.sum())
+    total = _total(weights)
     if total >= limit:
         raise InputError(
             f"'sample_weight' sums to {total:g}, which is too large to add exactly; "
@@ -182,8 +184,7 @@ def _decimal_scale(values: NDArray[np.float64], limit: int) -> int | None:
     The values are taken as they are written: 0.57 is 57 hundredths, although the product of the
     double next to it and 100 is not quite 57.
     """
-    with np.errstate(over="ignore"):
-        total = float(np.abs(values).sum())
+    total = _total(values)
     for scale in _SCALES:
         if total * scale >= limit:
             return None
@@ -194,9 +195,13 @@ def _decimal_scale(values: NDArray[np.float64], limit: int) -> int | None:
 
 def _binary_exponent(values: NDArray[np.float64], limit: int, name: str) -> int:
     """The power of two by which the values can be multiplied with their sum below `limit`."""
-    with np.errstate(over="ignore"):
-        total = float(np.abs(values).sum())
+    total = _total(values)
     if not math.isfinite(total):
         raise InputError(f"'{name}' are too large to be added; scale them down.")
     # One power is kept back for the rounding of each value.
     return limit.bit_length() - 2 - math.frexp(total)[1]
+
+
+def _total(values: NDArray[np.float64]) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.abs(values).sum())
