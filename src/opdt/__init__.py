@@ -22,23 +22,34 @@ from opdt.solution import Budget, Solution, Status
 from opdt.table import Table
 
 if typing.TYPE_CHECKING:
+    from opdt.engines.bsccart import BSCCARTEngine
+    from opdt.engines.exhaustive import ExhaustiveEngine
+    from opdt.engines.mip import MIPEngine
+    from opdt.engines.rscrules import RSCRULESEngine
+    from opdt.engines.search import SearchEngine, Searcher
     from opdt.estimators import OPDTClassifier
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BSCCARTEngine",
     "Budget",
     "Condition",
     "Constraints",
     "EngineFailure",
     "EngineUnavailable",
+    "ExhaustiveEngine",
     "FeatureGroups",
     "InputError",
+    "MIPEngine",
     "OPDTClassifier",
     "OpdtError",
     "OpdtWarning",
+    "RSCRULESEngine",
     "Rule",
     "RuleReport",
+    "SearchEngine",
+    "Searcher",
     "Solution",
     "Status",
     "Structure",
@@ -55,8 +66,16 @@ __all__ = [
     "write_structure",
 ]
 
-# scikit-learn takes most of a second to import, so it waits until it is asked for.
-_LATER = {"OPDTClassifier": "opdt.estimators"}
+# scikit-learn and Numba take most of a second to import, so they wait until they are asked for.
+_LATER = {
+    "BSCCARTEngine": "opdt.engines.bsccart",
+    "ExhaustiveEngine": "opdt.engines.exhaustive",
+    "MIPEngine": "opdt.engines.mip",
+    "OPDTClassifier": "opdt.estimators",
+    "RSCRULESEngine": "opdt.engines.rscrules",
+    "SearchEngine": "opdt.engines.search",
+    "Searcher": "opdt.engines.search",
+}
 
 
 def __getattr__(name: str) -> typing.Any:

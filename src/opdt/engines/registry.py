@@ -27,6 +27,13 @@ ENGINES: dict[str, Entry] = {
         proves=True,
         summary="specialised branch and bound; the default",
     ),
+    "mip": Entry(
+        "opdt.engines.mip:MIPEngine",
+        proves=True,
+        summary="the paper's mixed-integer program, by SCIP, HiGHS or Gurobi",
+        needs=("pyscipopt",),
+        extra="mip",
+    ),
     "bsccart": Entry(
         "opdt.engines.bsccart:BSCCARTEngine",
         proves=False,
