@@ -224,7 +224,7 @@ class Naive:
                 short += [Test(feature, "!=", v) for v in self.distinct[feature] if v in excluded]
             if "is missing" in said:
                 short.append(Test(feature, "is missing"))
-            if said == {"is present"}:
+            if "is present" in said and said <= {"is missing", "is present"}:
                 short.append(Test(feature, "is present"))
         return tuple(short)
 

@@ -80,7 +80,9 @@ def _simplify_feature(feature: int, conditions: list[CodedCondition]) -> list[Co
     else:
         out.extend(CodedCondition(feature, Op.NE, code) for code in sorted(excluded))
     out.extend(of[Op.MISSING][:1])
-    return out or of[Op.PRESENT][:1]
+    if all(c.op is Op.MISSING for c in out):  # anything else implies that a value is present
+        out.extend(of[Op.PRESENT][:1])
+    return out
 
 
 def is_wider(other: CodedCondition, condition: CodedCondition) -> bool:
