@@ -28,7 +28,6 @@ class Axis:
 
     feature: int
     n_bins: int  # with the bin of missing values, which is the last
-    look_up: NDArray[np.uint8]  # (n_values + 1,) bin of code - 1, so that missing comes first
     turns: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     edges: dict[int, NDArray[np.int64] | None] = field(default_factory=dict)
 
@@ -43,8 +42,15 @@ class Axis:
         return bins, np.arange(len(bins) + 1), False
 
 
-def make_axes(rays: Rays, size: int) -> Iterator[Axis]:
-    """The axes on which rules of `size` conditions are counted, one after the other."""
+# The bin of each code of a feature, shifted by one so that missing (-1) comes first.
+LookUp = NDArray[np.uint8]
+
+
+def make_axes(rays: Rays, size: int) -> Iterator[tuple[Axis, LookUp]]:
+    """The axes on which rules of `size` conditions are counted, one after the other.
+
+    Their look-up tables are as long as a feature has values, and are not kept.
+    """
     by_feature: dict[int, list[int]] = {}
     for index, ray in enumerate(rays.rays):
         by_feature.setdefault(ray.feature, []).append(index)
@@ -58,13 +64,15 @@ def make_axes(rays: Rays, size: int) -> Iterator[Axis]:
             yield from _binary_axes(rays, feature, column, members)
 
 
-def _numeric_axis(rays: Rays, feature: int, column: Column, members: list[int], bins: int) -> Axis:
+def _numeric_axis(
+    rays: Rays, feature: int, column: Column, members: list[int], bins: int
+) -> tuple[Axis, LookUp]:
     edges = bin_edges(column.codes, column.n_values, bins)
     n_bins, n_values = len(edges) - 1, column.n_values
     look_up = np.empty(n_values + 1, np.uint8)
     look_up[0] = n_bins
     look_up[1:] = np.repeat(np.arange(n_bins), np.diff(edges))
-    axis = Axis(feature, n_bins + 1, look_up)
+    axis = Axis(feature, n_bins + 1)
     for index in members:
         op = rays.rays[index].op
         if op is Op.GE:
@@ -75,32 +83,37 @@ def _numeric_axis(rays: Rays, feature: int, column: Column, members: list[int], 
             axis.edges[index] = n_values - edges[::-1]
         else:
             _add_single(rays, axis, index, np.append(np.zeros(n_bins, int), -1))
-    return axis
+    return axis, look_up
 
 
-def _level_axis(rays: Rays, feature: int, column: Column, members: list[int]) -> Axis:
+def _level_axis(
+    rays: Rays, feature: int, column: Column, members: list[int]
+) -> tuple[Axis, LookUp]:
     n = column.n_values
     look_up = np.append(n, np.arange(n)).astype(np.uint8)
-    axis = Axis(feature, n + 1, look_up)
+    axis = Axis(feature, n + 1)
     for index in members:
         _add_single(rays, axis, index, np.append(np.arange(n), -1))
-    return axis
+    return axis, look_up
 
 
-def _binary_axes(rays: Rays, feature: int, column: Column, members: list[int]) -> list[Axis]:
+def _binary_axes(
+    rays: Rays, feature: int, column: Column, members: list[int]
+) -> Iterator[tuple[Axis, LookUp]]:
     """One axis per level (bins: other, this), and one for presence."""
-    out: dict[int, Axis] = {}
+    by_code: dict[int, list[int]] = {}
     for index in members:
-        code = rays.rays[index].code
-        if code not in out:
-            look_up = np.zeros(column.n_values + 1, np.uint8)
-            look_up[0] = 2
-            if code >= 0:
-                look_up[code + 1] = 1
-            out[code] = Axis(feature, 3, look_up)
-        other = -2  # stands for "some other level"
-        _add_single(rays, out[code], index, np.array([other, code if code >= 0 else other, -1]))
-    return list(out.values())
+        by_code.setdefault(rays.rays[index].code, []).append(index)
+    other = -2  # stands for "some other level"
+    for code, indices in by_code.items():
+        look_up = np.zeros(column.n_values + 1, np.uint8)
+        look_up[0] = 2
+        if code >= 0:
+            look_up[code + 1] = 1
+        axis = Axis(feature, 3)
+        for index in indices:
+            _add_single(rays, axis, index, np.array([other, code if code >= 0 else other, -1]))
+        yield axis, look_up
 
 
 def _add_single(rays: Rays, axis: Axis, index: int, codes: NDArray[np.int64]) -> None:

@@ -149,13 +149,13 @@ def clip_levels(codes, rows, mirrored, n_values, low, high, out):
 
 
 @kernel
-def split_rows(levels, tops, rows, gains, weights, wrong, picked, picked_levels, always):
+def split_rows(levels, tops, rows, gains, weights, wrong, picked, always):
     """Rows that a box of positions covers always, sometimes, or never.
 
     `levels` (k, n) count from the box's loosest side, so 0 is never and `tops[d]` always.
     `always` has [gain, weight, error weight] of the rows always covered added to it. Returns
-    the number and the mass of the other rows, which go with their levels into `picked` (n,) and
-    `picked_levels` (k, n).
+    the number and the mass of the other rows, which go into `picked` (n,), their levels to the
+    front of `levels`.
     """
     k = tops.size
     count = 0
@@ -177,7 +177,7 @@ def split_rows(levels, tops, rows, gains, weights, wrong, picked, picked_levels,
         else:
             picked[count] = row
             for d in range(k):
-                picked_levels[d, count] = levels[d, at]
+                levels[d, count] = levels[d, at]
             count += 1
             if gains[row] > 0:
                 mass += gains[row]

@@ -94,19 +94,11 @@ class Scan:
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
         run = self.run
-        axes: list[Axis] = []
-        for axis in make_axes(self.rays, size):
-            axes.append(axis)
-            run.watch()
-            if run.halted():
-                return
         n_rows = run.problem.table.n_rows
-        # A box being cut holds about this much per row: levels twice, rows, gains and weights.
-        each, shared = (8 * size + 40) * n_rows, len(axes) * n_rows
+        # A box being cut holds about this much per row: levels, rows, gains and weights.
+        each, shared = (4 * size + 40) * n_rows, len(self.rays.columns) * n_rows
         n_threads = run.affordable(each, run.clock.budget.n_threads, shared)
-        if run.halted():
-            return
-        boxes = self._scan_all(axes, size, n_threads)
+        boxes = self._scan_all(size, n_threads)
         if run.halted():
             return  # boxes are missing: nothing may be concluded from those at hand
         offset = run.scores.offset(size)
@@ -117,14 +109,19 @@ class Scan:
         tasks = [(box.bound + offset, refine(box)) for box in boxes]
         run.run_open(tasks, n_threads, last=size == run.problem.structure.depth)
 
-    def _scan_all(self, axes: list[Axis], size: int, n_threads: int) -> list[Box]:
+    def _scan_all(self, size: int, n_threads: int) -> list[Box]:
         """Count the cells of every combination of axes; the boxes that may hold the optimum."""
-        codes = np.empty((len(axes), self.run.problem.table.n_rows), np.uint8)
-        for row, axis in zip(codes, axes, strict=True):
-            np.take(axis.look_up, self.rays.columns[axis.feature].codes + 1, out=row)
+        axes: list[Axis] = []
+        rows: list[NDArray[np.uint8]] = []
+        for axis, look_up in make_axes(self.rays, size):
             self.run.watch()
             if self.run.halted():
                 return []
+            axes.append(axis)
+            rows.append(look_up[self.rays.columns[axis.feature].codes + 1])
+        codes = np.empty((len(rows), self.run.problem.table.n_rows), np.uint8)
+        for index in range(len(rows) - 1, -1, -1):
+            codes[index] = rows.pop()  # one at a time: never two copies of all
         boxes: list[Box] = []
 
         def scan(chosen: tuple[int, ...], counting: Counting) -> Task:
@@ -216,16 +213,16 @@ class Scan:
             if box.bound < goal:
                 continue
             levels, tops = self._levels(box, rows)
-            active, picked = np.empty(len(rows), np.int32), np.empty_like(levels)
+            active = np.empty(len(rows), np.int32)
             fixed = fixed.copy()
             count, mass = cells.split_rows(
-                levels, tops, rows, base.gains, base.weights, base.wrong, active, picked, fixed
+                levels, tops, rows, base.gains, base.weights, base.wrong, active, fixed
             )
             if fixed[0] + mass < goal:
                 continue
             active = active[:count].copy()
             piece = Piece(
-                picked[:, :count], tops, base.gains[active], base.weights[active],
+                levels[:, :count], tops, base.gains[active], base.weights[active],
                 base.wrong[active], tuple(fixed.tolist()), self.run.limits,
                 self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
                 self.run.expired,
