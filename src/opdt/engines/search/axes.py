@@ -46,6 +46,17 @@ class Axis:
 LookUp = NDArray[np.uint8]
 
 
+def count_axes(rays: Rays) -> int:
+    """How many axes `make_axes` makes."""
+    wide = {
+        (ray.feature, ray.code)
+        for ray in rays.rays
+        if rays.columns[ray.feature].kind is Kind.CATEGORICAL and rays.n_values(ray) > MAX_LEVELS
+    }
+    features = {ray.feature for ray in rays.rays} - {feature for feature, _ in wide}
+    return len(features) + len(wide)
+
+
 def make_axes(rays: Rays, size: int) -> Iterator[tuple[Axis, LookUp]]:
     """The axes on which rules of `size` conditions are counted, one after the other.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import cells, kernels
-from opdt.engines.search.axes import Axis, make_axes
+from opdt.engines.search.axes import Axis, count_axes, make_axes
 from opdt.engines.search.exact import Piece
 from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import Plan, fill_levels
@@ -112,16 +112,13 @@ class Scan:
     def _scan_all(self, size: int, n_threads: int) -> list[Box]:
         """Count the cells of every combination of axes; the boxes that may hold the optimum."""
         axes: list[Axis] = []
-        rows: list[NDArray[np.uint8]] = []
-        for axis, look_up in make_axes(self.rays, size):
+        codes = np.empty((count_axes(self.rays), self.run.problem.table.n_rows), np.uint8)
+        for row, (axis, look_up) in zip(codes, make_axes(self.rays, size), strict=True):
             self.run.watch()
             if self.run.halted():
                 return []
             axes.append(axis)
-            rows.append(look_up[self.rays.columns[axis.feature].codes + 1])
-        codes = np.empty((len(rows), self.run.problem.table.n_rows), np.uint8)
-        for index in range(len(rows) - 1, -1, -1):
-            codes[index] = rows.pop()  # one at a time: never two copies of all
+            np.take(look_up, self.rays.columns[axis.feature].codes + 1, out=row)
         boxes: list[Box] = []
 
         def scan(chosen: tuple[int, ...], counting: Counting) -> Task:

@@ -184,6 +184,11 @@ class Run:
     def bases(self) -> list[Field]:
         """One field per class with all rows and positions, most mass first."""
         rays, objective = self.prepared.rays, self.problem.objective
+        # Where nothing asks for the errors of a large table, pages of zeros take no memory.
+        idle = (
+            self.is_large and self.scores.with_errors and not self.problem.constraints.bounds_rows
+        )
+        none = np.zeros(self.problem.table.n_rows, np.int64)
         fields = [
             Field(
                 label,
@@ -192,7 +197,7 @@ class Run:
                 rays.tops,
                 self.scores.gains(self.problem, label),
                 objective.weights,
-                objective.weights * objective.wrong(label),
+                none if idle else objective.weights * objective.wrong(label),
             )
             for label in objective.labels
         ]
