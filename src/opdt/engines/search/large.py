@@ -61,33 +61,28 @@ class Scan:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.rays = run.prepared.rays
-        self._gains = {base.label: base for base in run.bases}
+        self._bases = {base.label: base for base in run.bases}
 
     # -- counting ----------------------------------------------------------------------------
 
     def countings(self) -> list[Counting]:
         """The passes needed for all classes: one, or one per class."""
-        problem, scores = self.run.problem, self.run.scores
-        objective = problem.objective
-        classes = problem.table.labels
+        problem = self.run.problem
+        classes, weights = problem.table.labels, problem.objective.weights
         if problem.is_vi and len(problem.table.classes) <= MAX_GROUPS:
-            right = {label: scores.gains(problem, label) for label in objective.labels}
-            return [
-                Counting(
-                    classes.astype(np.uint8),
-                    objective.weights,
-                    {
-                        label: _per_unit(gains, objective.weights, classes)
-                        for label, gains in right.items()
-                    },
-                )
-            ]
-        out = []
-        for label in objective.labels:
-            gains = scores.gains(problem, label)
-            groups = (gains <= 0).astype(np.uint8)
-            out.append(Counting(groups, np.abs(gains), {label: np.array([1, -1], np.int64)}))
-        return out
+            factors = {
+                label: _per_unit(base.gains, weights, classes)
+                for label, base in self._bases.items()
+            }
+            return [Counting(classes.astype(np.uint8), weights, factors)]
+        return [
+            Counting(
+                (base.gains <= 0).astype(np.uint8),
+                np.abs(base.gains),
+                {label: np.array([1, -1], np.int64)},
+            )
+            for label, base in self._bases.items()
+        ]
 
     # -- the passes --------------------------------------------------------------------------
 
@@ -200,7 +195,7 @@ class Scan:
         Ends early when a visit returns True or the run is halted (unless `anyway`).
         """
         every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
-        base = self._gains[box.label]
+        base = self._bases[box.label]
         stack = [(box, every, np.zeros(3, np.int64))]
         while stack and (anyway or not self.run.halted()):
             if anyway and self.run.expired():
@@ -371,12 +366,12 @@ def _fits(plan: Plan, rays: tuple[int, ...]) -> bool:
 
 
 def _per_unit(gains: Whole, weights: Whole, classes: NDArray[np.int32]) -> Whole:
-    """The gain of a unit of weight of each class."""
+    """The gain of a unit of weight of each class: any row of it tells."""
     out = np.zeros(int(classes.max()) + 1, np.int64)
     for code in range(len(out)):
-        row = np.flatnonzero((classes == code) & (weights > 0))
-        if len(row):
-            out[code] = gains[row[0]] // weights[row[0]]
+        row = int(np.argmax((classes == code) & (weights > 0)))
+        if classes[row] == code and weights[row] > 0:
+            out[code] = gains[row] // weights[row]
     return out
 
 
