@@ -1,0 +1,49 @@
+"""What the tests of the search share: numbers of examples, and agreement with the oracle."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import note, settings
+from hypothesis import strategies as st
+
+from opdt.engines.exhaustive import ExhaustiveEngine
+from opdt.engines.search import SearchEngine, Switches, large, run
+from opdt.problem import Problem
+from opdt.solution import Budget, Solution
+from strategies import describe
+
+ORACLE = ExhaustiveEngine()
+DEFAULT_EXAMPLES = 60  # of the default profile
+LARGE_ROWS = Switches().large_rows
+
+
+def examples(number: int) -> settings:
+    """So many examples by default, and as many times more as the profile asks for."""
+    return settings(max_examples=max(1, number * settings.default.max_examples // DEFAULT_EXAMPLES))
+
+
+def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
+    """Any choice of accelerators; every other time all of them."""
+    flags = {name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical")}
+    chosen = st.builds(Switches, bits=st.booleans(), large_rows=st.just(large_rows), **flags)
+    return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)
+
+
+def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed small tables too, and cut their boxes into the smallest parts."""
+    monkeypatch.setattr(run, "WORTH_SEEDING", 0)
+    monkeypatch.setattr(large, "LEAF_ROWS", 3)
+    monkeypatch.setattr(large, "FEW_ROWS", 2)
+    monkeypatch.setattr(large, "FEW_POSITIONS", 1)
+
+
+def agree(problem: Problem, chosen: Switches, threads: int = 1) -> Solution:
+    """Assert that the search proves what the oracle does, with the same rule."""
+    note(describe(problem))
+    best = ORACLE.solve(problem)
+    found = SearchEngine(switches=chosen).solve(problem, Budget(threads=threads))
+    note(f"{found}\n{best}")
+    assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
+    assert found.bound == best.value
+    assert all(point.value <= best.value <= point.bound for point in found.trace)
+    return found
