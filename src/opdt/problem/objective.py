@@ -114,7 +114,7 @@ def volume_impurity(
     """The VI objective for rows of these classes.
 
     `w` is held as a fraction of denominator at most 2**20 (less for millions of rows or beside
-    row weights, so that sums stay exact): decimals such as 2.5 or 1.1 are exact, and any other
+    fractional row weights, so that sums stay exact): decimals such as 2.5 or 1.1 are exact, and any other
     number is off by less than one part in 10**12.
     """
     if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
@@ -128,7 +128,8 @@ def volume_impurity(
             f"'w' is {w!r}, which is too large to be added exactly over {len(classes)} rows; "
             "a price above the number of rows already forbids every error."
         )
-    finest = room if weights is None else math.isqrt(room)  # the weights need digits as well
+    whole = weights is None or np.array_equal(weights, np.rint(weights))
+    finest = room if whole else math.isqrt(room)  # weights with digits share the room
     ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))
     largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
     units, scale = weight_units(weights, len(classes), min(MAX_WEIGHT, MAX_TOTAL // largest))
