@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import note, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
@@ -39,11 +39,12 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def agree(problem: Problem, chosen: Switches, threads: int = 1) -> Solution:
     """Assert that the search proves what the oracle does, with the same rule."""
-    note(describe(problem))
     best = ORACLE.solve(problem)
     found = SearchEngine(switches=chosen).solve(problem, Budget(threads=threads))
-    note(f"{found}\n{best}")
-    assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
-    assert found.bound == best.value
-    assert all(point.value <= best.value <= point.bound for point in found.trace)
+    true = (
+        (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
+        and found.bound == best.value
+        and all(point.value <= best.value <= point.bound for point in found.trace)
+    )
+    assert true, f"{describe(problem)}\n{found}\n{best}"
     return found

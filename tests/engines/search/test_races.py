@@ -1,0 +1,43 @@
+"""What another thread may do at an awkward moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.search.support import ORACLE
+from opdt.engines.search import SearchEngine, Switches, kernels, run
+from opdt.engines.search.run import Run
+from opdt.problem import Problem, Structure
+from opdt.solution import Budget
+from opdt.table import Table
+
+
+@pytest.mark.parametrize("large_rows", [0, 20_000])
+def test_a_better_value_found_while_a_rule_is_worked_out_does_no_harm(
+    large_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    table = Table.build(rng.integers(0, 5, size=(40, 3)), rng.integers(0, 2, size=40), warn=False)
+    problem = Problem.build(table, structure=Structure.free(2), w=2)
+    locate = Run.locate
+    hurried = []
+
+    def while_the_best_rises(self: Run, *args: Any, hurry: bool) -> Any:
+        best = self.best
+        if hurry:
+            hurried.append(best)
+            self.control[kernels.BEST] = best + 1
+        try:
+            return locate(self, *args, hurry=hurry)
+        finally:
+            self.control[kernels.BEST] = best
+
+    monkeypatch.setattr(Run, "locate", while_the_best_rises)
+    monkeypatch.setattr(run, "WORTH_NOTING", 0)
+    engine = SearchEngine(switches=Switches(seeding=False, large_rows=large_rows))
+    found, best = engine.solve(problem, Budget(threads=1)), ORACLE.solve(problem)
+    assert hurried
+    assert (found.value, found.rule) == (best.value, best.rule)
