@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from opdt.errors import InputError
 from opdt.table import column_names
 
 
@@ -45,8 +47,9 @@ def check_predict(estimator: Any, X: Any, needed: Sequence[str]) -> tuple[Any, b
     columns, so a frame is refused (with scikit-learn's message) only when one of those is
     missing, or when all columns of the fit are there in another order.
     """
+    X = as_rows(X)
     if not is_frame(X):
-        return validate_data(estimator, as_rows(X), reset=False, **_ARRAY), False
+        return validate_data(estimator, X, reset=False, **_ARRAY), False
     fitted = getattr(estimator, "feature_names_in_", None)
     names = set(column_names(X))
     by_name = fitted is not None and names.issuperset(needed)
@@ -63,10 +66,26 @@ def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:
 
 
 def as_rows(X: Any) -> Any:
-    """Lists of rows with text as an array of objects; NumPy would make text of the numbers."""
+    """Lists of rows with text as an array of objects; NumPy would make text of the numbers.
+
+    A mapping of columns becomes a data frame, which is what scikit-learn can check.
+    """
+    if isinstance(X, Mapping):
+        return _as_frame(X)
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         return np.array(X, dtype=object)
     return X
+
+
+def _as_frame(X: Mapping[str, Any]) -> Any:
+    for package in ("pandas", "polars", "pyarrow"):
+        if find_spec(package) is not None:
+            columns = {str(name): np.asarray(values).tolist() for name, values in X.items()}
+            return nw.from_dict(columns, backend=package).to_native()
+    raise InputError(
+        "X is a mapping of columns, which an estimator can only take as a data frame; install "
+        "pandas, polars or pyarrow, or pass an array."
+    )
 
 
 # Text and missing values are welcome; infinite values, sparse and 1-D input are not.
