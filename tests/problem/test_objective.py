@@ -144,6 +144,13 @@ def test_prices_and_weights_with_endless_digits_share_the_room():
     assert abs(objective.weights[0] / objective.weight_scale - 1 / 3) < 1e-5
 
 
+def test_whole_weights_leave_a_price_its_digits():
+    weights = np.array([1.0, 2, 3, 1, 2])
+    price = float(np.pi)
+    beside = volume_impurity(CLASSES, 3, price, None, weights)
+    assert beside.w == volume_impurity(CLASSES, 3, price).w
+
+
 def test_weights_beside_a_high_price_are_accepted():
     weights = np.array([50, 0, 0.0005, 50, 50])
     objective = volume_impurity(CLASSES, 3, 663949.1701640646, None, weights)

@@ -114,8 +114,8 @@ def volume_impurity(
     """The VI objective for rows of these classes.
 
     `w` is held as a fraction of denominator at most 2**20 (less for millions of rows or beside
-    fractional row weights, so that sums stay exact): decimals such as 2.5 or 1.1 are exact, and any other
-    number is off by less than one part in 10**12.
+    fractional row weights, so that sums stay exact): decimals such as 2.5 or 1.1 are exact, and
+    any other number is off by less than one part in 10**12.
     """
     if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
         raise InputError(
