@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -70,7 +71,7 @@ def as_rows(X: Any) -> Any:
 
     A mapping of columns becomes a data frame, which is what scikit-learn can check.
     """
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not issparse(X):  # one kind of sparse matrix is a mapping, too
         return _as_frame(X)
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         return np.array(X, dtype=object)
