@@ -14,7 +14,7 @@ from opdt.engines.search.rays import Plan
 from opdt.engines.search.threads import Task
 
 if TYPE_CHECKING:
-    from opdt.engines.search.run import Run
+    from opdt.engines.search.small import Sweep
 
 Places = NDArray[np.int32]
 
@@ -22,9 +22,10 @@ Places = NDArray[np.int32]
 class Deepener:
     """Settles the rules of exactly `size` conditions that begin with a given ray."""
 
-    def __init__(self, run: Run, field: Field, flags: Whole, plan: Plan, size: int) -> None:
-        self.run, self.field, self.flags, self.plan, self.size = run, field, flags, plan, size
-        self.offset = run.scores.offset(size)
+    def __init__(self, sweep: Sweep, field: Field, flags: Whole, plan: Plan, size: int) -> None:
+        self.sweep, self.run = sweep, sweep.run
+        self.field, self.flags, self.plan, self.size = field, flags, plan, size
+        self.offset = self.run.scores.offset(size)
         # A bisected item is settled over positions >= 1 of its own ray, so the loosest of them must
         # stay one, even where it drops nothing.
         self._keeping = flags.copy()
@@ -53,7 +54,7 @@ class Deepener:
         """
         names = (*prefix, int(field.rays[ray]))
         if left == 3:
-            pairs = self.run.pairs(field, self.plan, names, self._after(ray))
+            pairs = self.sweep.pairs(field, self.plan, names, self._after(ray))
             if not len(pairs[0]):
                 return kernels.NEG
             unknown = np.full(len(pairs[0]), field.mass, np.int64)
@@ -74,7 +75,7 @@ class Deepener:
     ) -> Whole:
         """The compiled loop over one ray's positions and many pairs; bounds of the pairs."""
         run = self.run
-        space = run._spaces[slot]
+        space = self.sweep.spaces[slot]
         ends = np.empty(len(first), np.int64)
         while True:
             ended = kernels.outer(
@@ -82,7 +83,7 @@ class Deepener:
                 second, start, ends, self.offset, self.flags, run.limits, run.control,
                 space.counters, space.records, *space.outer, *space.node,
             )  # fmt: skip
-            run.take_records(slot, field, prefix)
+            self.sweep.take_records(slot, field, prefix)
             if ended != kernels.FULL:
                 return ends
             space.grow_records()
@@ -172,7 +173,7 @@ class _Triples(_Items):
             name = int(field.rays[second])
             if any(clash[other, name] for other in names):
                 continue
-            pairs = owner.run.pairs(field, owner.plan, (*names, name), owner._after(second))
+            pairs = owner.sweep.pairs(field, owner.plan, (*names, name), owner._after(second))
             if len(pairs[0]):
                 self._groups.append((second, *pairs, self.number))
                 self.number += len(pairs[0])

@@ -21,6 +21,7 @@ from opdt.engines.search.axes import Axis, count_axes, make_axes
 from opdt.engines.search.exact import Piece
 from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import Plan, fill_levels
+from opdt.engines.search.seeding import sample_rules
 from opdt.engines.search.threads import Task
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 MAX_GROUPS = 4  # classes counted in one pass; with more, each class is counted against the rest
 FEW_POSITIONS = 64  # or so few positions on every ray
+
+
+NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
+EVALUATION = np.array([0, 1, 0, 0])
 
 
 class Counting(NamedTuple):
@@ -63,6 +68,8 @@ class Scan:
         self.rays = run.prepared.rays
         self._bases = {base.label: base for base in run.bases}
 
+    nodes = 0  # none but those already counted
+
     # -- counting ----------------------------------------------------------------------------
 
     def countings(self) -> list[Counting]:
@@ -89,6 +96,8 @@ class Scan:
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
         run = self.run
+        if size == 1 and run.switches.seeding:
+            sample_rules(run)
         n_rows = run.problem.table.n_rows
         # A box being cut holds about this much per row: levels, rows, gains and weights.
         each, shared = (4 * size + 40) * n_rows, len(self.rays.columns) * n_rows
@@ -173,7 +182,7 @@ class Scan:
 
     def _refine(self, box: Box) -> None:
         if box.bound + self.run.scores.offset(len(box.rays)) >= self.run.best:
-            self.run.count_nodes(1)
+            self.run.add_counts(NODE)
             self.descend(box, self._leaf, LEAF_ROWS)
 
     def _leaf(self, box: Box, piece: Piece) -> bool:
@@ -345,7 +354,7 @@ class _View:
         upper = np.empty(n_places, np.int64)
         low, high = np.empty((2, n_places, size), np.int64)
         best = self._bound(factors, run.best - offset, upper, low, high)
-        run.count_evaluations(1)
+        run.add_counts(EVALUATION)
         if not run.problem.constraints.bounds_rows and best + offset >= run.best:
             run.offer(int(best) + offset, label, self._rays)
         if all(edges is None for edges in self._edges) and not run.problem.constraints.bounds_rows:

@@ -67,7 +67,7 @@ def _rule(run: Run, label: int, rays: tuple[int, ...], value: int, *, hurry: boo
     if not rays:
         return CodedRule((), label)
     goal = value - run.scores.offset(len(rays))
-    positions = run.locate(label, rays, goal, hurry=hurry)
+    positions = run.method.locate(label, rays, goal, hurry=hurry)
     if positions is None:
         raise EngineFailure(f"no conditions on rays {rays} reach the value {value} of the search.")
     prepared = run.prepared.rays
