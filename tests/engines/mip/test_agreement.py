@@ -8,6 +8,7 @@ from hypothesis import given, note, settings
 from opdt.engines.bsccart import BSCCARTEngine
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.mip import MIPEngine, bounds, paper, vectors
+from opdt.engines.search import SearchEngine
 from opdt.engines.tree import SplitTree
 from opdt.problem import Problem
 from opdt.solution import Solution, Status, StopReason
@@ -35,6 +36,7 @@ def agree(engine: MIPEngine, problem: Problem) -> None:
         return
     best, solution = ExhaustiveEngine().solve(problem), engine.solve(problem)
     note(f"{solution}\n{best}")
+    assert SearchEngine().solve(problem).value == best.value
     assert solution.stopped_by is StopReason.FINISHED
     check_trace(solution, best)
     if solution.status in (Status.FEASIBLE, Status.UNKNOWN):
