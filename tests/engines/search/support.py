@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, large, run
+from opdt.engines.search import SearchEngine, Switches, large, small
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -31,7 +31,7 @@ def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
 
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed small tables too, and cut their boxes into the smallest parts."""
-    monkeypatch.setattr(run, "WORTH_SEEDING", 0)
+    monkeypatch.setattr(small, "WORTH_SEEDING", 0)
     monkeypatch.setattr(large, "LEAF_ROWS", 3)
     monkeypatch.setattr(large, "FEW_ROWS", 2)
     monkeypatch.setattr(large, "FEW_POSITIONS", 1)

@@ -9,33 +9,34 @@ import pytest
 
 from engines.search.support import ORACLE
 from opdt.engines.search import SearchEngine, Switches, kernels, run
-from opdt.engines.search.run import Run
+from opdt.engines.search.large import Scan
+from opdt.engines.search.small import Sweep
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
 
 
-@pytest.mark.parametrize("large_rows", [0, 20_000])
+@pytest.mark.parametrize(("method", "large_rows"), [(Scan, 0), (Sweep, 20_000)])
 def test_a_better_value_found_while_a_rule_is_worked_out_does_no_harm(
-    large_rows: int, monkeypatch: pytest.MonkeyPatch
+    method: type[Scan | Sweep], large_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(3)
     table = Table.build(rng.integers(0, 5, size=(40, 3)), rng.integers(0, 2, size=40), warn=False)
     problem = Problem.build(table, structure=Structure.free(2), w=2)
-    locate = Run.locate
+    locate = method.locate
     hurried = []
 
-    def while_the_best_rises(self: Run, *args: Any, hurry: bool) -> Any:
-        best = self.best
+    def while_the_best_rises(self: Any, *args: Any, hurry: bool) -> Any:
+        best = self.run.best
         if hurry:
             hurried.append(best)
-            self.control[kernels.BEST] = best + 1
+            self.run.control[kernels.BEST] = best + 1
         try:
             return locate(self, *args, hurry=hurry)
         finally:
-            self.control[kernels.BEST] = best
+            self.run.control[kernels.BEST] = best
 
-    monkeypatch.setattr(Run, "locate", while_the_best_rises)
+    monkeypatch.setattr(method, "locate", while_the_best_rises)
     monkeypatch.setattr(run, "WORTH_NOTING", 0)
     engine = SearchEngine(switches=Switches(seeding=False, large_rows=large_rows))
     found, best = engine.solve(problem, Budget(threads=1)), ORACLE.solve(problem)

@@ -1,0 +1,106 @@
+"""Compiled once, for one signature; and the same answers without compilation."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PREAMBLE = """
+import json
+import numpy as np
+from opdt.engines.search import SearchEngine, Searcher, Switches, cells, kernels, large, polish
+from opdt.problem import Constraints, Problem, Structure
+from opdt.solution import Budget
+from opdt.table import Table
+
+def table(seed, n, weighted):
+    rng = np.random.default_rng(seed)
+    columns = {
+        "a": rng.random(n).round(2),
+        "b": rng.integers(0, 5, size=n).astype(float),
+        "kind": rng.choice(list("xyz"), size=n),
+        "gap": np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 4, size=n)),
+    }
+    weights = rng.choice([0.5, 1, 2], size=n) if weighted else None
+    return Table.build(columns, rng.integers(0, 3, size=n), sample_weight=weights, warn=False)
+
+def problems(n, depths):
+    for seed, depth in enumerate(depths):
+        for asked in (
+            Constraints(),
+            Constraints(min_coverage=4, missing_conditions=True),
+            Constraints(required=["kind"], max_errors=3, subsets=True),
+        ):
+            structure = Structure.free(depth)
+            kind = table(seed, n, weighted=depth % 2 == 0)
+            yield Problem.build(kind, structure=structure, w=2.5, constraints=asked)
+"""
+SIGNATURES = """
+default = large.LEAF_ROWS, large.FEW_ROWS, large.FEW_POSITIONS
+for steps, large_rows, sizes in (
+    (2_000_000, 10**9, default), (-1, 10**9, default), (2_000_000, 0, default), (-1, 0, (3, 2, 1))
+):
+    polish.FEW_STEPS = steps
+    large.LEAF_ROWS, large.FEW_ROWS, large.FEW_POSITIONS = sizes
+    for problem in problems(40, (1, 2, 3, 4)):
+        switches = Switches(large_rows=large_rows)
+        SearchEngine(switches=switches).solve(problem, Budget(threads=2, seconds=3))
+        searcher = Searcher(problem, switches)
+        searcher.solve(np.linspace(-1, 1, 40))
+        searcher.reaches(2)
+print(json.dumps({
+    name: [str(s) for s in function.signatures]
+    for module in (kernels, cells)
+    for name, function in vars(module).items()
+    if hasattr(function, "signatures") and function.__module__ == module.__name__
+}))
+"""
+ANSWERS = """
+found = []
+for problem in problems(9, (1, 2, 3)):
+    for large_rows in (0, 10**9):
+        polish.FEW_STEPS = -1 if large_rows else 2_000_000
+        large.LEAF_ROWS, large.FEW_ROWS, large.FEW_POSITIONS = 3, 2, 1
+        solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)
+        found.append([solution.status, solution.value, solution.bound, str(solution.rule)])
+print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))
+"""
+
+
+def run(script: str, **environment: str) -> Any:
+    """What a fresh process prints, which may be told nothing but where the library is."""
+    out = subprocess.run(
+        [sys.executable, "-c", PREAMBLE + script],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    assert out.returncode == 0, out.stderr
+    return json.loads(out.stdout)
+
+
+@pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled here"
+)
+def test_every_kernel_is_compiled_for_one_signature() -> None:
+    signatures = run(SIGNATURES)
+    # A kernel that only others call has none of its own once it is read from the cache.
+    several = {name: found for name, found in signatures.items() if len(found) > 1}
+    assert not several
+    for name in ("evaluate", "outer", "singles", "compress_all", "count_cells", "split_rows"):
+        assert len(signatures[name]) == 1
+
+
+def test_plain_python_gives_the_same_answers() -> None:
+    compiled, answers = run(ANSWERS, NUMBA_DISABLE_JIT="0")
+    plain, same = run(ANSWERS, NUMBA_DISABLE_JIT="1")
+    assert (compiled, plain) == (True, False)
+    assert same == answers
