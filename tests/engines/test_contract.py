@@ -26,7 +26,7 @@ NAMES = [name for name in engine_names(installed=True) if name != ORACLE]
 # A solver stops at the first rule of optimal value, so it promises the value, not the tie-break.
 VALUE_ONLY = {"mip"}
 TIED = [name for name in NAMES if ENGINES[name].proves and name not in VALUE_ONLY]
-EXAMPLES = {"search": 120}  # per emphasis; engines that call a solver have to do with fewer
+EXAMPLES = {"search": 80}  # per emphasis; engines that call a solver have to do with fewer
 FEW = 6
 PROVEN = {Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE}
 

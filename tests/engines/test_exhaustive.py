@@ -38,7 +38,7 @@ def take(table, rows):
 
 
 @pytest.mark.parametrize("emphasis", EMPHASES)
-@settings(max_examples=300)
+@settings(max_examples=250)
 @given(data=st.data())
 def test_the_best_rule_is_that_of_the_slow_twin(emphasis, data):
     problem = data.draw(small_problems(**EMPHASES[emphasis]))
