@@ -116,6 +116,8 @@ def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list
     column = problem.table.columns[feature]
     allowed = problem.ops_of(feature)
     sides = (RIGHT if right else ()) + (LEFT if left else ())
+    if left and Op.IN in allowed and column.n_values > 3:
+        sides += (Op.EQ,)  # two subsets on the left can say it together
     ops = [op for op in Op if op in allowed and op in sides]
     out: list[Ray] = []
     for op in ops:
