@@ -55,6 +55,16 @@ def test_the_terms_are_as_counted_by_hand():
     )
 
 
+def test_the_most_precise_candidates_come_first_then_the_larger_then_the_shorter():
+    # Precision one for +: a == u (2 rows), then b == q, a == u and b == p, a == u and b == q
+    # (1 row each, the shorter first).
+    candidates = small()
+    for most, expected in ((1, [0]), (2, [0, 3]), (4, [0, 3, 4, 5])):
+        few = candidates.most_precise(most)
+        assert few.n_rules == most
+        assert few.allowed[:, 0].nonzero()[0].tolist() == expected
+
+
 @settings(max_examples=25)
 @given(st.data())
 def test_every_step_improves_and_the_end_is_a_local_maximum(data):
@@ -71,6 +81,8 @@ def test_every_step_improves_and_the_end_is_a_local_maximum(data):
     lambdas = rng.integers(0, 4, 7).astype(float)
     lambdas[:4] /= 8  # else the shortest answer, no rule, wins too often to be of interest
     candidates = Candidates.mine(table, bins=3, min_support=0.1, max_conditions=2)
+    if data.draw(st.booleans(), label="few"):
+        candidates = candidates.most_precise(6)
     chosen, steps = local_search(candidates, lambdas)
 
     def objective(rules: list[tuple[int, int]]) -> float:
@@ -79,16 +91,16 @@ def test_every_step_improves_and_the_end_is_a_local_maximum(data):
     reached = objective(chosen)
     assert all(step > 0 for step in steps)
     assert reached - objective([]) == pytest.approx(sum(steps), abs=1e-3)
-    everything = [(i, k) for i in range(len(candidates.places)) for k in range(len(table.classes))]
-    for each in everything:
+    for each in map(tuple, np.argwhere(candidates.allowed)):
         other = [r for r in chosen if r != each] if each in chosen else [*chosen, each]
         assert objective(other) <= reached + 1e-3
 
 
-def test_two_clean_groups_need_two_rules():
+@pytest.mark.parametrize("most", [None, 50])
+def test_two_clean_groups_need_two_rules(most):
     # Each rule explains 20 rows and costs 2: one rule and one condition; a third adds nothing.
     data = {"side": ["left"] * 20 + ["right"] * 20, "x": list(range(20)) * 2}
-    found = IDS().fit(data, ["a"] * 20 + ["b"] * 20)
+    found = IDS(max_candidates=most).fit(data, ["a"] * 20 + ["b"] * 20)
     assert set(found) == {
         Rule([Condition("side", "==", "left")], "a"),
         Rule([Condition("side", "==", "right")], "b"),
@@ -97,3 +109,4 @@ def test_two_clean_groups_need_two_rules():
 
 def test_no_combination_frequent_enough_gives_no_rule():
     assert IDS(min_support=0.9).fit(X, Y) == []
+    assert IDS(min_support=0.9, max_candidates=None).fit(X, Y) == []
