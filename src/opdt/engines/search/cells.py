@@ -290,3 +290,26 @@ def bound_pair(
                 place[0], place[1] = t1, t2
                 note_alive(place, bound, upper, low, high)
     return best
+
+
+@kernel
+def sort_by_code(codes, starts, order):
+    """Rows in the order of their codes, missing ones left out; `starts[c]` is where code `c`
+    begins, and the last of them where all end.
+    """
+    n_values = starts.size - 1
+    for c in range(n_values + 1):
+        starts[c] = 0
+    for i in range(codes.size):
+        if codes[i] >= 0:
+            starts[codes[i] + 1] += 1
+    for c in range(n_values):
+        starts[c + 1] += starts[c]
+    for i in range(codes.size):
+        c = codes[i]
+        if c >= 0:
+            order[starts[c]] = i
+            starts[c] += 1
+    for c in range(n_values, 0, -1):
+        starts[c] = starts[c - 1]
+    starts[0] = 0

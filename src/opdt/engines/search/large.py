@@ -23,6 +23,7 @@ from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import Plan, fill_levels
 from opdt.engines.search.seeding import sample_rules
 from opdt.engines.search.threads import Task
+from opdt.rules import Op
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
@@ -38,6 +39,7 @@ MAX_GROUPS = 4  # classes counted in one pass; with more, each class is counted 
 FEW_POSITIONS = 64  # or so few positions on every ray
 
 
+MOST = 0.7  # share of the positions from which picking rows by a ray saves nothing
 NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
 EVALUATION = np.array([0, 1, 0, 0])
 
@@ -106,12 +108,30 @@ class Scan:
         if run.halted():
             return  # boxes are missing: nothing may be concluded from those at hand
         offset = run.scores.offset(size)
+        groups: dict[int, list[Box]] = {}
+        for box in sorted(boxes, key=lambda box: -box.bound):
+            groups.setdefault(self._narrowest(box), []).append(box)
 
-        def refine(box: Box) -> Task:
-            return lambda slot: self._refine(box)
+        def refine(index: int, group: list[Box]) -> Task:
+            return lambda slot: self._refine(index, group)
 
-        tasks = [(box.bound + offset, refine(box)) for box in boxes]
+        tasks = [(group[0].bound + offset, refine(index, group)) for index, group in groups.items()]
         run.run_open(tasks, n_threads, last=size == run.problem.structure.depth)
+
+    def _narrowest(self, box: Box) -> int:
+        """The ray of a box whose loosest condition covers the smallest share of its positions;
+        -1 if all cover most of them.
+        """
+        share, ray = min(
+            (
+                1 - low / (int(self.rays.tops[ray]) + 1)
+                if self.rays.rays[ray].op.is_threshold
+                else 1,
+                ray,
+            )
+            for ray, low in zip(box.rays, box.low, strict=True)
+        )
+        return ray if share < MOST else -1
 
     def _scan_all(self, size: int, n_threads: int) -> list[Box]:
         """Count the cells of every combination of axes; the boxes that may hold the optimum."""
@@ -180,10 +200,27 @@ class Scan:
                 break
         return out
 
-    def _refine(self, box: Box) -> None:
-        if box.bound + self.run.scores.offset(len(box.rays)) >= self.run.best:
-            self.run.add_counts(NODE)
-            self.descend(box, self._leaf, LEAF_ROWS)
+    def _refine(self, index: int, group: list[Box]) -> None:
+        """Settle boxes that share a ray: its order of the rows picks theirs without a scan."""
+        run, every = self.run, np.arange(self.run.problem.table.n_rows, dtype=np.int32)
+        if index >= 0:
+            ray, n_values = self.rays.rays[index], self.rays.n_values(self.rays.rays[index])
+            starts = np.empty(n_values + 1, np.int32)
+            cells.sort_by_code(self.rays.columns[ray.feature].codes, starts, every)
+        for box in group:
+            if run.halted():
+                return
+            if box.bound + run.scores.offset(len(box.rays)) < run.best:
+                continue
+            run.add_counts(NODE)
+            rows = every
+            if index >= 0:
+                low = box.low[box.rays.index(index)]
+                if ray.op is Op.GE:
+                    rows = every[starts[low + 1] : starts[-1]]
+                else:
+                    rows = every[: starts[n_values - 1 - low]]
+            self.descend(box, rows, self._leaf, LEAF_ROWS)
 
     def _leaf(self, box: Box, piece: Piece) -> bool:
         """Settle a box exactly, and offer what it holds."""
@@ -197,15 +234,22 @@ class Scan:
     # -- refining ----------------------------------------------------------------------------
 
     def descend(
-        self, box: Box, visit: Callable[[Box, Piece], bool], leaf: int, *, anyway: bool = False
+        self,
+        box: Box,
+        rows: Rows,
+        visit: Callable[[Box, Piece], bool],
+        leaf: int,
+        *,
+        anyway: bool = False,
     ) -> None:
         """Cut a box finer and finer; `visit` the parts that may reach the best value.
 
+        `rows` are all that the box may cover, or more.
+
         Ends early when a visit returns True or the run is halted (unless `anyway`).
         """
-        every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
         base = self._bases[box.label]
-        stack = [(box, every, np.zeros(3, np.int64))]
+        stack = [(box, rows, np.zeros(3, np.int64))]
         while stack and (anyway or not self.run.halted()):
             if anyway and self.run.expired():
                 raise Expired
@@ -242,7 +286,7 @@ class Scan:
             ray, n_values = self.rays.rays[index], self.rays.n_values(self.rays.rays[index])
             codes = self.rays.columns[ray.feature].codes
             if ray.op.is_threshold:
-                mirrored = ray.op.value == "<"
+                mirrored = ray.op is Op.LT
                 cells.clip_levels(codes, rows, mirrored, n_values, low, high, out)
             else:
                 fill_levels(out, ray, codes[rows], n_values)
@@ -300,7 +344,8 @@ class Scan:
         whole = Box(
             goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
         )
-        self.descend(whole, visit, LEAF_ROWS if hurry else FEW_ROWS, anyway=True)
+        every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
+        self.descend(whole, every, visit, LEAF_ROWS if hurry else FEW_ROWS, anyway=True)
         return min(found)[1] if found else None
 
 
