@@ -27,8 +27,9 @@ class BRS(Baseline):
     categorical one into its levels, each with its opposite. Candidates are all rules of at most
     two such conditions with enough support in the class, as in the authors' own program; the
     package would sample them from thousands of random trees, and its other way fails on current
-    versions of its mining package. The prior, the screening by information and the annealing are
-    the package's; where the rules make no error its annealing breaks down and is kept in place.
+    versions of its mining package. The screening by information and the annealing are the
+    package's; its prior counts the possible rules anew, because the package counts opposites
+    twice, and where the rules make no error its annealing breaks down and is kept in place.
 
     The package ignores the `random_state` it is given and draws from the global generators of
     NumPy and Python. They are seeded for the fit and put back afterwards.
