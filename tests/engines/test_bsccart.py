@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from opdt.engines.bsccart import BSCCARTEngine, ceiling
+from opdt.engines.bsccart import BSCCARTEngine
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.tree import SplitTree
 from opdt.problem import CodedCondition, Constraints, Problem, Structure
@@ -241,7 +241,7 @@ def test_the_tree_is_returned_even_if_no_leaf_gains() -> None:
 def test_a_perfect_leaf_is_proven_by_the_bound() -> None:
     table = Table.build({"x": [1, 2, 3, 4, 5]}, list("ppqqq"))
     problem = Problem.build(table)
-    assert problem.vi(ceiling(problem)) == 3
+    assert problem.vi(problem.ceiling) == 3
     solution, _ = solve(problem)
     assert solution.status is Status.OPTIMAL
     assert [point.value for point in solution.trace] == [3]

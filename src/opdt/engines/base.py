@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from opdt.errors import EngineFailure, UnsupportedProblem
@@ -124,14 +124,19 @@ class Recorder:
         self._problem, self._clock = problem, clock
         self.points: list[TracePoint] = []
 
-    def improved(self, rule: CodedRule | None, value: float, bound: float) -> None:
-        """Add a point where value or bound is better than before."""
+    def improved(
+        self, rule: CodedRule | None, value: float, bound: float, *, final: bool = False
+    ) -> None:
+        """Add a point where value or bound is better than before; the `final` rule stays."""
         if self.points:
             last = self.points[-1]
             value, bound = max(value, last.value), min(bound, last.bound)
-            if value == last.value and bound == last.bound:
+            if value == last.value and bound == last.bound and not final:
                 return
         lifted = None if rule is None else self._problem.lift(rule)
+        if final and self.points and (value, bound) == (last.value, last.bound):
+            self.points[-1] = replace(last, rule=lifted)  # ties may have been decided since
+            return
         self.points.append(TracePoint(self._clock.elapsed(), value, bound, lifted))
 
     def report(self, value: float, bound: float, done: float) -> None:

@@ -63,7 +63,7 @@ class BSCCARTEngine(Engine):
         found = _best_rule(problem, tree)
         leaf, label = tree.best_leaf(problem) if found is None else found[:2]
         rule = None if found is None else found[2]
-        bound, recorder = ceiling(problem), Recorder(problem, clock)
+        bound, recorder = problem.ceiling, Recorder(problem, clock)
         if rule is not None:
             gain = tree.leaf_gain(problem, leaf, label)
             recorder.improved(rule, problem.vi(gain), problem.vi(bound))
@@ -75,12 +75,6 @@ class BSCCARTEngine(Engine):
             statistics=Statistics(nodes=nodes, evaluations=problem.structure.n_leaves),
             details=SplitTree(problem.structure, conditions, leaf, label),
         )
-
-
-def ceiling(problem: Problem) -> int:
-    """A gain, in units, that no rule exceeds: covering all rows of one class and no other."""
-    objective = problem.objective
-    return max(int(np.maximum(objective.gains(label), 0).sum()) for label in objective.labels)
 
 
 def _best_rule(problem: Problem, tree: SplitTree) -> tuple[int, int, CodedRule] | None:

@@ -56,10 +56,7 @@ class ExhaustiveEngine(Engine):
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
         best: Found | None = None
         recorder, stopped = Recorder(problem, clock), StopReason.FINISHED
-        ceiling = max(
-            int(np.maximum(problem.objective.gains(label), 0).sum())
-            for label in problem.objective.labels
-        )
+        ceiling = problem.ceiling
         bound, n_batches = problem.vi(ceiling), count_batches(problem)
         nodes = evaluations = 0
         try:

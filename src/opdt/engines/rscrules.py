@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from opdt.engines.base import Engine, Outcome, Recorder
 from opdt.engines.bins import DEFAULT_BINS, Bin, BinnedTable, check_bins
-from opdt.engines.bsccart import ceiling
 from opdt.problem import CodedRule, Measure, Problem, simplify
 from opdt.solution import Clock, Statistics, StopReason
 
@@ -71,7 +70,7 @@ class RSCRULESEngine(Engine):
         binned = BinnedTable.of(problem.table, self.bins)
         room = max(map(len, problem.chains))
         sizes = [len(each.coded) for each in binned.bins]
-        recorder, bound = Recorder(problem, clock), ceiling(problem)
+        recorder, bound = Recorder(problem, clock), problem.ceiling
         search = BinSearch(problem, binned, sizes, room, _Fit(problem, binned.bins), clock)
         rule: CodedRule | None = None
         stopped = StopReason.FINISHED

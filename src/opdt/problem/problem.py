@@ -270,6 +270,12 @@ class Problem:
         gain = math.ceil(Fraction(value) / self.objective.unit)
         return gain - 1 if self.vi(gain - 1) >= value else gain  # where `vi` had to round
 
+    @property
+    def ceiling(self) -> int:
+        """A gain in units that no rule exceeds: all rows of one class and no others."""
+        labels = self.objective.labels
+        return max(int(np.maximum(self.objective.gains(label), 0).sum()) for label in labels)
+
     def vi(self, gain: int) -> float:
         """A gain in units as a float in the objective's own measure."""
         return float(gain * self.objective.unit)

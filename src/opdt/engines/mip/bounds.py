@@ -15,12 +15,6 @@ SOLVER_TOLERANCE = 1e-6
 MAX_ENUMERATED = 100_000
 
 
-def ceiling(problem: Problem) -> int:
-    """The gain of covering exactly the rows that gain: no rule has more. In units."""
-    objective = problem.objective
-    return max(int(np.maximum(objective.gains(k), 0).sum()) for k in objective.labels)
-
-
 def tolerance(problem: Problem) -> float:
     """How far a solver's objective may be off: its tolerance on every row's gain, as a VI."""
     objective = problem.objective
@@ -57,7 +51,7 @@ def attainable(problem: Problem, bound: float) -> int:
     bound even where w is not a whole number.
     """
     objective = problem.objective
-    most = ceiling(problem)
+    most = problem.ceiling
     if not math.isfinite(bound):
         return most
     limit = math.floor((Fraction(bound) + Fraction(tolerance(problem))) / objective.unit)

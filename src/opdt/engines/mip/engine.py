@@ -264,7 +264,7 @@ def solve_paper(task: Task) -> Outcome:
     problem = task.problem
     model, made = paper.formulate(problem, task.engine.scaling)
     model, started = _with_start(task, model, made)
-    journal = Journal(problem, task.clock, bounds.ceiling(problem))
+    journal = Journal(problem, task.clock, problem.ceiling)
 
     def read(x: Floats) -> tuple[CodedRule | None, SplitTree]:
         tree = vectors.to_tree(made, x)
@@ -308,7 +308,7 @@ def path_parts(problem: Problem) -> list[tuple[int, Chain]]:
 def solve_paths(task: Task) -> Outcome:
     """Solve the path models one after the other, each to beat what is known by then."""
     problem, start = task.problem, task.start
-    journal = Journal(problem, task.clock, bounds.ceiling(problem))
+    journal = Journal(problem, task.clock, problem.ceiling)
     started = f"none: {start.reason}" if start.reason else "none"
     if start.rule is not None:
         journal.incumbent(start.rule, None, bound=float("inf"))

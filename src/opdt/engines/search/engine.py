@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 from opdt.engines.base import Engine, Outcome, audit
@@ -98,9 +100,13 @@ class Searcher:
             When a limit of the budget was reached before the question was decided.
         """
         problem = self._with(gains)
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            raise InputError(f"'value' must be a finite number, got {value!r}.")
         least = problem.gain(value)
         if problem.may_be_empty and least <= 0:
             return True
+        if least > problem.ceiling:
+            return False
         clock = (budget or Budget(threads=1)).start()
         run = Run(problem, self._prepared, clock, self._switches, at_least=least)
         run.search()

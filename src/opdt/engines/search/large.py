@@ -240,21 +240,24 @@ class Scan:
         visit: Callable[[Box, Piece], bool],
         leaf: int,
         *,
-        anyway: bool = False,
+        fixed_goal: int | None = None,
     ) -> None:
         """Cut a box finer and finer; `visit` the parts that may reach the best value.
 
         `rows` are all that the box may cover, or more.
 
-        Ends early when a visit returns True or the run is halted (unless `anyway`).
+        Ends early when a visit returns True or the run is halted. With a `fixed_goal`, the parts
+        that may reach that gain are visited, whatever becomes known meanwhile, halted or not.
         """
         base = self._bases[box.label]
         stack = [(box, rows, np.zeros(3, np.int64))]
-        while stack and (anyway or not self.run.halted()):
-            if anyway and self.run.expired():
+        while stack and (fixed_goal is not None or not self.run.halted()):
+            if fixed_goal is not None and self.run.expired():
                 raise Expired
             box, rows, fixed = stack.pop()
-            goal = self.run.best - self.run.scores.offset(len(box.rays))
+            goal = fixed_goal
+            if goal is None:
+                goal = self.run.best - self.run.scores.offset(len(box.rays))
             if box.bound < goal:
                 continue
             levels, tops = self._levels(box, rows)
@@ -266,9 +269,10 @@ class Scan:
             if fixed[0] + mass < goal:
                 continue
             active = active[:count].copy()
+            levels = np.ascontiguousarray(levels[:, :count])
             piece = Piece(
-                levels[:, :count], tops, base.gains[active], base.weights[active],
-                base.wrong[active], tuple(fixed.tolist()), self.run.limits,
+                levels, tops, base.gains[active], base.weights[active], base.wrong[active],
+                tuple(fixed.tolist()), self.run.limits,
                 self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
                 self.run.expired,
             )  # fmt: skip
@@ -345,7 +349,7 @@ class Scan:
             goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
         )
         every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
-        self.descend(whole, every, visit, LEAF_ROWS if hurry else FEW_ROWS, anyway=True)
+        self.descend(whole, every, visit, LEAF_ROWS if hurry else FEW_ROWS, fixed_goal=goal)
         return min(found)[1] if found else None
 
 

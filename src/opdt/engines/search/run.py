@@ -278,7 +278,7 @@ class Run:
             self.stopped_by = StopReason.INTERRUPTED
             self.halt()
         self.note(hurry=True)
-        self.recorder.improved(self.incumbent, self._vi_value(), self._vi_bound())
+        self.recorder.improved(self.incumbent, self._vi_value(), self._vi_bound(), final=True)
 
     def _empty(self) -> None:
         """The rule without a condition, which covers every row."""
@@ -332,6 +332,7 @@ class Run:
         """Add to the counts of the work done."""
         with self._lock:
             self._counts += counters
+        self._stop_on_nodes()
 
     def _closing(self, index: int, task: Task) -> Task:
         """The task, which takes its bound away when it has run to its end."""
@@ -342,8 +343,18 @@ class Run:
                 with self._lock:
                     del self._open[index]
                     self._settled += 1
+            self._stop_on_nodes()
 
         return run
+
+    def _stop_on_nodes(self) -> None:
+        """Halt as soon as the node limit is seen to be reached, not at the next heartbeat."""
+        most = self.clock.budget.nodes
+        if most is None or self.stopped_by is not None or not self._open:
+            return
+        if int(self._counts[kernels.NODES]) + self.method.nodes >= most:
+            self.stopped_by = StopReason.NODES
+            self.halt()
 
     # -- the result --------------------------------------------------------------------------
 

@@ -33,7 +33,8 @@ class Scores:
         errors = int(objective.weights.sum())
         price = errors + 1
         scale = price * problem.structure.depth + errors + 1
-        largest = max(int(np.abs(objective.gains(label)).sum()) for label in objective.labels)
+        sums = [int(np.abs(objective.gains(label)).sum()) for label in objective.labels]
+        largest = max(1, *sums)
         if largest * scale < LIMIT:
             return cls(scale, price, True)
         return cls(1, 0, False)
