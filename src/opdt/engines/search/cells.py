@@ -313,3 +313,10 @@ def sort_by_code(codes, starts, order):
     for c in range(n_values, 0, -1):
         starts[c] = starts[c - 1]
     starts[0] = 0
+
+
+@kernel
+def add_by_code(codes, gains, sums):
+    """Add each row's gain to the sum of its code, one place up: missing rows go to place 0."""
+    for i in range(codes.size):
+        sums[codes[i] + 1] += gains[i]

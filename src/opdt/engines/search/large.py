@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
-LEAF_ROWS = 30_000  # undecided rows that are left to the exact kernels
+LEAF_ROWS = 60_000  # undecided rows that are left to the exact kernels
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 # Bins of a dimension when a box of so many is cut.
 INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
@@ -193,12 +193,58 @@ class Scan:
         )
         out: list[Box] = []
         for rays in self._ray_sets(used):
+            if self._is_interval(rays):
+                self._settle_interval(rays)
+                continue
             view = _View(self, used, rays, dims, counts, n_groups)
             for label, factors in counting.factors.items():
                 out.extend(view.boxes(label, factors, size))
             if run.halted():
                 break
         return out
+
+    def _is_interval(self, rays: tuple[int, ...]) -> bool:
+        """Whether the rays are the two ends of an interval, which needs no cells.
+
+        Limits on rows, and gains that do not carry errors, are left to the cells.
+        """
+        ends = [self.rays.rays[ray] for ray in rays]
+        plain = self.run.scores.with_errors and not self.run.problem.constraints.bounds_rows
+        return (
+            plain and len(ends) == 2 and ends[0].feature == ends[1].feature
+            and all(end.op.is_threshold for end in ends)
+        )  # fmt: skip
+
+    def _settle_interval(self, rays: tuple[int, ...]) -> None:
+        """The interval of greatest gain is that of the greatest rise of the gains' running sum."""
+        for label in self._bases:
+            sums = self._running_sums(rays, label)
+            if len(sums) < 2:
+                return  # two values have no interval between them
+            best = int((np.maximum.accumulate(sums[::-1])[::-1][1:] - sums[:-1]).max())
+            value = best + self.run.scores.offset(2)
+            if value >= self.run.best:
+                self.run.offer(value, label, rays)
+
+    def _running_sums(self, rays: tuple[int, ...], label: int) -> Whole:
+        """Gain of the codes from 1 up to each code: what lies between two of them is an interval.
+
+        The first and the last code belong to no interval of two real conditions.
+        """
+        column = self.rays.columns[self.rays.rays[rays[0]].feature]
+        by_code = np.zeros(column.n_values + 1, np.int64)
+        cells.add_by_code(column.codes, self._bases[label].gains, by_code)
+        return np.append(0, by_code[2:-1].cumsum())  # entry c - 1 belongs to code c
+
+    def _locate_interval(self, rays: tuple[int, ...], label: int, goal: int) -> tuple[int, ...]:
+        """The loosest interval that gains the goal: first by its lower end, then by its upper."""
+        sums = self._running_sums(rays, label)
+        rise = np.maximum.accumulate(sums[::-1])[::-1][1:] - sums[:-1]
+        first = int(np.argmax(rise >= goal))
+        last = len(sums) - 1 - int(np.argmax(sums[::-1] - sums[first] >= goal))
+        # codes first + 1 … last are covered: `>= first + 1` and `< last + 1`
+        n_values = self.rays.n_values(self.rays.rays[rays[0]])
+        return first + 1, n_values - (last + 1)
 
     def _refine(self, index: int, group: list[Box]) -> None:
         """Settle boxes that share a ray: its order of the rows picks theirs without a scan."""
@@ -334,6 +380,8 @@ class Scan:
         self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
+        if self._is_interval(rays):
+            return self._locate_interval(rays, label, goal)
         found: list[tuple[int, tuple[int, ...]]] = []
 
         def visit(box: Box, piece: Piece) -> bool:
@@ -457,7 +505,7 @@ def _groups(upper: Whole, low: Whole, high: Whole) -> Iterator[tuple[int, list[i
             joined = [min(a, b) for a, b in zip(current[1], first, strict=True)]
             end = [max(a, b) for a, b in zip(current[2], last, strict=True)]
             alive = current[3] + cells_here
-            if np.prod([b - a + 1.0 for a, b in zip(joined, end, strict=True)]) <= 2 * alive:
+            if np.prod([b - a + 1.0 for a, b in zip(joined, end, strict=True)]) <= 8 * alive:
                 current = (max(current[0], bound), joined, end, alive)
                 continue
             yield current[:3]
