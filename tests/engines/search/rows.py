@@ -25,7 +25,8 @@ class Rows:
         gains = np.where(rng.random(n) < 0.5, high, low) if uniform else rng.integers(-5, 6, n)
         self.gains = gains[np.argsort(gains <= 0, kind="stable")].astype(np.int64)
         self.weights = rng.integers(0, 4, size=n).astype(np.int64)
-        self.wrong = np.where(rng.random(n) < 0.4, self.weights, 0)
+        # a row that gains is never an error; a row that loses or gains nothing may be one
+        self.wrong = np.where((rng.random(n) < 0.6) & (self.gains <= 0), self.weights, 0)
         self.every = np.arange(n, dtype=np.int32)
 
     @property
