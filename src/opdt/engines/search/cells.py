@@ -320,3 +320,14 @@ def add_by_code(codes, gains, sums):
     """Add each row's gain to the sum of its code, one place up: missing rows go to place 0."""
     for i in range(codes.size):
         sums[codes[i] + 1] += gains[i]
+
+
+@kernel
+def greatest_rise(gains):
+    """The largest sum of neighbouring gains, 0 if none is positive."""
+    best = np.int64(0)
+    here = np.int64(0)
+    for gain in gains:
+        here = max(here + gain, 0)
+        best = max(best, here)
+    return best

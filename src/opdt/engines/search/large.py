@@ -218,27 +218,24 @@ class Scan:
     def _settle_interval(self, rays: tuple[int, ...]) -> None:
         """The interval of greatest gain is that of the greatest rise of the gains' running sum."""
         for label in self._bases:
-            sums = self._running_sums(rays, label)
-            if len(sums) < 2:
-                return  # two values have no interval between them
-            best = int((np.maximum.accumulate(sums[::-1])[::-1][1:] - sums[:-1]).max())
+            best = int(cells.greatest_rise(self._by_code(rays, label)))
             value = best + self.run.scores.offset(2)
-            if value >= self.run.best:
+            if best > 0 and value >= self.run.best:
                 self.run.offer(value, label, rays)
 
-    def _running_sums(self, rays: tuple[int, ...], label: int) -> Whole:
-        """Gain of the codes from 1 up to each code: what lies between two of them is an interval.
+    def _by_code(self, rays: tuple[int, ...], label: int) -> Whole:
+        """Gain of each code of a feature but the first and the last.
 
-        The first and the last code belong to no interval of two real conditions.
+        These two belong to no interval of two real conditions.
         """
         column = self.rays.columns[self.rays.rays[rays[0]].feature]
         by_code = np.zeros(column.n_values + 1, np.int64)
         cells.add_by_code(column.codes, self._bases[label].gains, by_code)
-        return np.append(0, by_code[2:-1].cumsum())  # entry c - 1 belongs to code c
+        return by_code[2:-1]
 
     def _locate_interval(self, rays: tuple[int, ...], label: int, goal: int) -> tuple[int, ...]:
         """The loosest interval that gains the goal: first by its lower end, then by its upper."""
-        sums = self._running_sums(rays, label)
+        sums = np.append(0, self._by_code(rays, label).cumsum())  # entry c - 1 belongs to code c
         rise = np.maximum.accumulate(sums[::-1])[::-1][1:] - sums[:-1]
         first = int(np.argmax(rise >= goal))
         last = len(sums) - 1 - int(np.argmax(sums[::-1] - sums[first] >= goal))
