@@ -104,3 +104,18 @@ def test_plain_python_gives_the_same_answers() -> None:
     plain, same = run(ANSWERS, NUMBA_DISABLE_JIT="1")
     assert (compiled, plain) == (True, False)
     assert same == answers
+
+
+def test_compiling_is_announced_once_and_only_when_it_happens(tmp_path: Path) -> None:
+    code = (
+        "import opdt\n"
+        "for _ in range(2): opdt.discover({'x': [1, 2, 3, 4], 'z': [2, 1, 4, 3]}, [0, 0, 1, 1])"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    said = []
+    for _ in range(2):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        said.append(done.stderr.count("compiles its search kernels"))
+    plain = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    assert said == ([0, 0] if plain else [1, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numba import njit
@@ -19,6 +20,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
+@cache
 def announce_compilation(entry: Any) -> None:
     """Say once, on the log (which reaches stderr by default), that compiling takes a moment.
 
@@ -26,7 +28,7 @@ def announce_compilation(entry: Any) -> None:
     on disk from an earlier one, or the first call after installation is about to compile it.
     """
     try:
-        known = bool(entry.signatures) or bool(entry._cache._cache_file.load_index())
+        known = bool(entry.signatures) or bool(entry._cache._cache_file._load_index())
     except (AttributeError, OSError):  # plain Python, or a Numba that keeps its cache elsewhere
         return
     if not known:
