@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from opdt.engines.search import cells, kernels
 from opdt.engines.search.axes import Axis, count_axes, make_axes
 from opdt.engines.search.exact import Piece
+from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import Plan, fill_levels
 from opdt.engines.search.seeding import sample_rules
@@ -98,6 +99,7 @@ class Scan:
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
         run = self.run
+        announce_compilation(cells.count_cells)
         if size == 1 and run.switches.seeding:
             sample_rules(run)
         n_rows = run.problem.table.n_rows

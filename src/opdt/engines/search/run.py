@@ -11,7 +11,6 @@ import numpy as np
 from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field, Whole
-from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.large import Scan
 from opdt.engines.search.polish import Expired, first_rule
 from opdt.engines.search.rays import Plan, Rays
@@ -260,7 +259,6 @@ class Run:
     def search(self) -> None:
         """Settle all rules, smallest first."""
         self._later = True
-        announce_compilation(kernels.evaluate)
         try:
             self.watch()
             if not self.halted():

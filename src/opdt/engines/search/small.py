@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from opdt.engines.search import kernels
 from opdt.engines.search.deepen import Deepener
 from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.polish import Candidate
 from opdt.engines.search.rays import Plan
 from opdt.engines.search.seeding import beam
@@ -37,6 +38,7 @@ class Sweep:
 
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
+        announce_compilation(kernels.compress_all if size == 1 else kernels.evaluate)
         if size == 1:
             self._singles()
             if self.run.switches.seeding and self.run.problem.structure.depth > 1:
