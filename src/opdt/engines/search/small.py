@@ -38,8 +38,8 @@ class Sweep:
 
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
-        announce_compilation(kernels.compress_all if size == 1 else kernels.evaluate)
         if size == 1:
+            announce_compilation(kernels.compress_all)
             self._singles()
             if self.run.switches.seeding and self.run.problem.structure.depth > 1:
                 self._seed()
@@ -150,6 +150,8 @@ class Sweep:
                 tasks += [(bound, task) for bound, task, _ in made]
                 n_pairs = max([n_pairs, *(count for _, _, count in made)])
                 work += sum(count for _, _, count in made) * field.n_rows
+        if tasks:
+            announce_compilation(kernels.evaluate)
         quick = work < WORTH_THREADS and size == 2
         n_threads = 1 if quick else min(self.run.clock.budget.n_threads, max(1, len(tasks)))
         shape = (n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS)
