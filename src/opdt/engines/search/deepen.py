@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,14 +149,14 @@ def _by_position(field: Field, ray: int) -> tuple[Whole, Whole]:
     )
 
 
-class _Items:
+class _Items(ABC):
     """What a bisection settles at each position: its number, and how."""
 
     number: int
 
+    @abstractmethod
     def settle(self, node: Field, wanted: Places, settled: Whole) -> None:
         """Put the best gain (or a bound) of each wanted item on the node into `settled`."""
-        raise NotImplementedError
 
 
 class _Triples(_Items):
