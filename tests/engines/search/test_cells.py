@@ -14,7 +14,7 @@ from engines.search import reference
 from engines.search.reference import NEG, Array, Bounds, best_gain, covers
 from engines.search.rows import FORMS
 from engines.search.support import examples
-from opdt.engines.search import cells, large
+from opdt.engines.search import boxes, cells
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -228,7 +228,7 @@ def test_no_rule_inside_a_box_exceeds_the_bound_of_its_part(seed: int, k: int, b
     n, tops = int(rng.integers(1, 15)), rng.integers(1, 9, size=k)
     levels = np.stack([rng.integers(1, top + 1, size=n) for top in tops]).astype(np.int32)
     gains, goal = rng.integers(-4, 5, size=n), int(rng.integers(0, 9))
-    edges = [large._inner_edges(own, int(top), bins) for own, top in zip(levels, tops, strict=True)]
+    edges = [boxes.inner_edges(own, int(top), bins) for own, top in zip(levels, tops, strict=True)]
     sizes = np.array([len(e) - 1 for e in edges])
     mass, loss = np.zeros((2, *sizes), np.int64)
     for i in range(n):
@@ -256,7 +256,7 @@ def test_groups_hold_every_place_alive(seed: int) -> None:
     ends = np.sort(rng.integers(0, 6, size=(2, n, 2)), axis=0)
     low, high = ends
     low[:, 0] = high[:, 0] = np.arange(n)
-    groups = list(large._groups(upper, low, high))
+    groups = list(boxes.groups_of(upper, low, high))
     for t in np.flatnonzero(upper > NEG):
         holds = [
             bound >= upper[t]
@@ -268,8 +268,8 @@ def test_groups_hold_every_place_alive(seed: int) -> None:
 
 
 def test_halves_hold_every_position_of_a_box() -> None:
-    box = large.Box(5, 0, (1, 2), (0, 2), (7, 4))
-    one, two = large._halves(box)
+    box = boxes.Box(5, 0, (1, 2), (0, 2), (7, 4))
+    one, two = boxes.halves(box)
     assert (one.low, one.high, two.low, two.high) == ((0, 2), (3, 4), (3, 2), (7, 4))
-    atom = large.Box(5, 0, (1, 2), (3, 2), (4, 3))
-    assert large._halves(atom) == [atom]
+    atom = boxes.Box(5, 0, (1, 2), (3, 2), (4, 3))
+    assert boxes.halves(atom) == [atom]

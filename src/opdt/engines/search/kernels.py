@@ -130,11 +130,14 @@ def pair_by_table(first, second, gains, n, top1, top2, table):
 
 
 @kernel
-def pair_by_sweep(first, second, gains, n, top1, top2, starts, order, tree):
-    """What `pair_by_table` returns, in O(n log top2): for rays with many positions.
+def sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
+    """All positions of two rays in O(n log top2), for rays with many positions.
 
     Rows enter from the tightest level of the first ray to the loosest, into a tree over the
-    levels of the second that holds for each node the sum and the best suffix sum.
+    levels of the second that holds for each node the sum and the best suffix sum. Returns what
+    `pair_by_table` does, and the loosest position >= 1 of the first ray at which some position
+    >= 1 of the second gains the goal (0: none). The tree has a power of two of leaves: where
+    that leaves some empty, covering nothing counts as a suffix, so gains are never below 0.
     """
     sort_by_level(first, n, top1, starts, order)
     leaves = 1
@@ -145,38 +148,7 @@ def pair_by_sweep(first, second, gains, n, top1, top2, starts, order, tree):
     outside = np.int64(0)  # gain of rows at position 0 of the second ray
     inner = NEG
     full = NEG
-    for a in range(top1, -1, -1):
-        begin = starts[a - 1] if a > 0 else 0
-        for at in range(begin, starts[a]):
-            i = order[at]
-            b = np.int64(second[i])
-            if b == 0:
-                outside += gains[i]
-                continue
-            add_to_tree(tree, leaves + b - 1, gains[i])
-        best = tree[3] if top2 > 0 else NEG
-        if a > 0 and top2 > 0 and best > inner:
-            inner = best
-        full = max(full, best, tree[2] + outside)
-    return inner, full
-
-
-@kernel
-def loosest_by_sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
-    """The loosest position >= 1 of the first ray at which some position >= 1 of the second gains
-    the goal; 0 if there is none. Also the best gain with either condition left out.
-
-    O(n log top2), as `pair_by_sweep`.
-    """
-    sort_by_level(first, n, top1, starts, order)
-    leaves = 1
-    while leaves < top2:
-        leaves *= 2
-    for node in range(4 * leaves):
-        tree[node] = 0
-    outside = np.int64(0)
     found = 0
-    full = NEG
     for a in range(top1, -1, -1):
         begin = starts[a - 1] if a > 0 else 0
         for at in range(begin, starts[a]):
@@ -186,9 +158,28 @@ def loosest_by_sweep(first, second, gains, n, top1, top2, goal, starts, order, t
                 outside += gains[i]
             else:
                 add_to_tree(tree, leaves + b - 1, gains[i])
-        if a > 0 and top2 > 0 and tree[3] >= goal:
-            found = a
-        full = max(full, tree[3] if top2 > 0 else NEG, tree[2] + outside)
+        best = tree[3] if top2 > 0 else NEG
+        if a > 0 and top2 > 0:
+            inner = max(inner, best)
+            if best >= goal:
+                found = a
+        full = max(full, best, tree[2] + outside)
+    return inner, full, found
+
+
+@kernel
+def pair_by_sweep(first, second, gains, n, top1, top2, starts, order, tree):
+    """What `pair_by_table` returns, but never less than 0 where `sweep` says so."""
+    inner, full, _ = sweep(first, second, gains, n, top1, top2, NEG, starts, order, tree)
+    return inner, full
+
+
+@kernel
+def loosest_by_sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
+    """The loosest position >= 1 of the first ray at which some position >= 1 of the second gains
+    the goal; 0 if there is none. Also the best gain with either condition left out.
+    """
+    _, full, found = sweep(first, second, gains, n, top1, top2, goal, starts, order, tree)
     return found, full
 
 

@@ -65,6 +65,10 @@ class Prepared:
         self.clash = self.rays.clashes(once=problem.constraints.once)
         self.is_free = all(plan.is_free for plan in self.plans)
 
+    def fits(self, rays: tuple[int, ...]) -> bool:
+        """Whether some chain can hold this set of rays."""
+        return any(plan.fits(tuple(int(plan.types[ray]) for ray in rays)) for plan in self.plans)
+
 
 class Run:
     """One search, from its incumbent to its proof."""
@@ -280,7 +284,7 @@ class Run:
 
     def _empty(self) -> None:
         """The rule without a condition, which covers every row."""
-        if not any(plan.fits(()) for plan in self.prepared.plans):
+        if not self.prepared.fits(()):
             return
         for base in self.bases:
             counts = (int(base.weights.sum()), int(base.wrong.sum()))

@@ -44,7 +44,7 @@ def beam(run: Run, root: Field, flags: Whole) -> None:
             field, chosen = states[at]
             names = tuple(sorted((*chosen, int(field.rays[ray]))))
             value = gain + run.scores.offset(size)
-            if value >= run.best and _fits(run, names):
+            if value >= run.best and run.prepared.fits(names):
                 run.offer(value, root.label, names)
             if size < run.problem.structure.depth and names not in following:
                 node = field.reduced(field.rows_at(ray, position), kernels.NEG, flags, sort=False)
@@ -52,12 +52,6 @@ def beam(run: Run, root: Field, flags: Whole) -> None:
             if len(following) == WIDTH:
                 break
         states = list(following.values())
-
-
-def _fits(run: Run, rays: tuple[int, ...]) -> bool:
-    return any(
-        plan.fits(tuple(int(plan.types[ray]) for ray in rays)) for plan in run.prepared.plans
-    )
 
 
 SAMPLE = 3000  # rows of the sample that a large table starts from

@@ -101,11 +101,8 @@ class Sweep:
             values += np.where(values > kernels.NEG, self.run.scores.offset(1), 0)
             for index in np.flatnonzero(values >= self.run.best):
                 ray, value = int(root.rays[index]), int(values[index])
-                if value >= self.run.best and self._fits_alone(ray):
+                if value >= self.run.best and self.run.prepared.fits((ray,)):
                     self.run.offer(value, base.label, (ray,))
-
-    def _fits_alone(self, ray: int) -> bool:
-        return any(plan.fits((int(plan.types[ray]),)) for plan in self.run.prepared.plans)
 
     def _seed(self) -> None:
         """A beam of greedy rules for each class, where more than a blink of work follows."""
