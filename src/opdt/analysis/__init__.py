@@ -1,0 +1,1 @@
+"""What many exact solves make possible: paths over w, tests, alternatives, groups."""

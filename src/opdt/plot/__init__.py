@@ -1,0 +1,1 @@
+"""Pictures of rules, structures and searches, drawn with matplotlib."""
