@@ -1,0 +1,151 @@
+"""A table or figure of the paper as a declaration: what to measure, and how to lay it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from opdt.errors import InputError
+from opdt.experiments.cell import Cell, Record, Scalar
+from opdt.experiments.tables import Comparison
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is asked for; an experiment takes from it what concerns it.
+
+    Attributes
+    ----------
+    splits : int
+        Random splits of each dataset into training and test rows.
+    seeds : int or None
+        The most seeds for a method that draws; None means the paper's number of each method.
+    datasets, methods : tuple of str, or None
+        The only ones to run; None means all.
+    time_limit : float or None
+        Seconds for each solve of a mixed-integer program; None means the experiment's own limit.
+        The search engine proves its optimum within a fraction of a second and has no limit.
+    quick : bool
+        A small run: few splits, seeds and datasets, short limits.
+    """
+
+    splits: int = 10
+    seeds: int | None = None
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    time_limit: float | None = None
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("splits", self.splits), ("seeds", self.seeds)):
+            if value is not None and value < 1:
+                raise InputError(f"'{name}' must be a whole number >= 1, got {value}.")
+        if self.time_limit is not None and self.time_limit <= 0:
+            raise InputError(f"'time_limit' must be more than 0 seconds, got {self.time_limit:g}.")
+
+    def wants_dataset(self, name: str) -> bool:
+        """Whether a dataset takes part."""
+        return self.datasets is None or name in self.datasets
+
+    def wants_method(self, name: str) -> bool:
+        """Whether a method takes part."""
+        return self.methods is None or name in self.methods
+
+
+class Results(Mapping[str, Record]):
+    """Records of the cells of one run by their key; cells that failed or wait are left out.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        All cells of the run; records of other cells are left out.
+    records : mapping of key to record
+    failures : mapping of key to sentence
+        Why a cell has no record.
+    settings : Settings
+    """
+
+    def __init__(
+        self,
+        cells: Iterable[Cell],
+        records: Mapping[str, Record],
+        failures: Mapping[str, str] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.cells = tuple(dict.fromkeys(cells))
+        self.settings = settings or Settings()
+        keys = [cell.key for cell in self.cells]
+        self._records = {key: records[key] for key in keys if key in records}
+        self._failures = {key: text for key, text in (failures or {}).items() if key in keys}
+
+    def __getitem__(self, key: str) -> Record:
+        return self._records[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def record(self, kind: str, /, **parameters: Scalar) -> Record | None:
+        """The record of exactly this cell, or None."""
+        return self._records.get(Cell.of(kind, **parameters).key)
+
+    def select(self, kind: str, /, **parameters: Scalar) -> list[tuple[Cell, Record]]:
+        """The measured cells of this kind with these parameters among theirs, in their order."""
+        return [
+            (cell, self._records[cell.key])
+            for cell in self._of(kind, parameters)
+            if cell.key in self._records
+        ]
+
+    def why_missing(self, kind: str, /, **parameters: Scalar) -> str:
+        """Why a cell of this kind and these parameters has no record; empty if all have one."""
+        missing = [c for c in self._of(kind, parameters) if c.key not in self._records]
+        for cell in missing:
+            if cell.key in self._failures:
+                return self._failures[cell.key]
+        return "not measured yet" if missing else ""
+
+    def _of(self, kind: str, parameters: Mapping[str, Scalar]) -> Iterator[Cell]:
+        for cell in self.cells:
+            own = dict(cell.parameters)
+            if cell.kind == kind and all(
+                name in own and own[name] == value for name, value in parameters.items()
+            ):
+                yield cell
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of the paper.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it, and its files are called.
+    title : str
+        What it shows, in a few words.
+    reference : str
+        What the paper calls it: "Table 5", "Figure 2".
+    cells : callable(Settings) -> sequence of Cell
+        What has to be measured, in the order of the work; reads no data.
+    tables : callable(Results) -> sequence of Comparison
+        The tables; cells may be missing.
+    figures : callable(Results, folder) -> sequence of Path, optional
+        Draws PNG files into a folder that exists, and returns them; imports matplotlib late.
+    notes : str
+        What differs from the paper's set-up; shown under the tables.
+    skipped : callable(Settings) -> sequence of str, optional
+        A sentence for each part that cannot run here, for example for want of a package.
+    """
+
+    name: str
+    title: str
+    reference: str
+    cells: Callable[[Settings], Sequence[Cell]]
+    tables: Callable[[Results], Sequence[Comparison]]
+    figures: Callable[[Results, Path], Sequence[Path]] | None = None
+    notes: str = ""
+    skipped: Callable[[Settings], Sequence[str]] = field(default=lambda settings: ())
