@@ -90,7 +90,7 @@ class Results(Mapping[str, Record]):
 
     def record(self, kind: str, /, **parameters: Scalar) -> Record | None:
         """The record of exactly this cell, or None."""
-        return self._records.get(Cell.of(kind, **parameters).key)
+        return self._records.get(Cell(kind, tuple(sorted(parameters.items()))).key)
 
     def select(self, kind: str, /, **parameters: Scalar) -> list[tuple[Cell, Record]]:
         """The measured cells of this kind with these parameters among theirs, in their order."""
