@@ -141,9 +141,9 @@ def published_datasets() -> tuple[PublishedDataset, ...]:
     """Return the paper's dataset table."""
     return tuple(
         PublishedDataset(
-            row["dataset"],
-            *(int(row[name]) for name in PublishedDataset._fields[1:-1]),
-            domain=row["domain"],
+            dataset=row.pop("dataset"),
+            domain=row.pop("domain"),
+            **{name: int(count) for name, count in row.items()},
         )
         for row in _rows("datasets")
     )
