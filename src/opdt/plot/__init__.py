@@ -1,1 +1,9 @@
-"""Pictures of rules, structures and searches, drawn with matplotlib."""
+"""Pictures of rules, structures and searches, drawn with matplotlib.
+
+Every function draws on the axes given as `ax`, or on those of a new figure, and returns them.
+Pictures suit the ground they are drawn on, light or dark. Names from data are shown as they are.
+"""
+
+from opdt.plot.trees import split_tree, structure
+
+__all__ = ["split_tree", "structure"]
