@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import opdt as package
-from opdt.cli import fit as fit_module
+from opdt.cli import source as source_module
 from opdt.errors import EngineFailure
 
 
@@ -87,7 +87,7 @@ def test_an_interrupted_command_exits_with_130(opdt, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit_module, "class_of", interrupt)
+    monkeypatch.setattr(source_module, "class_of", interrupt)
     result = opdt("fit", "patients.csv", "--target", "state", "--class", "ill")
     assert result.exit_code == 130
     assert "Traceback" not in result.output
@@ -98,7 +98,7 @@ def test_an_unexpected_error_is_one_line_that_asks_for_a_report(opdt, refused, m
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(fit_module, "class_of", fail)
+    monkeypatch.setattr(source_module, "class_of", fail)
     arguments = ["fit", "patients.csv", "--target", "state", "--class", "ill"]
     refused(opdt(*arguments), "two lines.", "please report it", code=1)
     assert opdt("--debug", *arguments).exception is error

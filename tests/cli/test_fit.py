@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import re
 
@@ -131,8 +132,11 @@ HOSTILE = {
     "missing_labels.csv": b"a,y\n1,x\n2,\n3,z\n",
     "continuous.csv": b"a,y\n1,0.5\n2,1.5\n",
     "infinite.csv": b"a,y\n1,x\ninf,z\n",
-    "latin1.csv": "a,y\n1,é\n2,z\n".encode("latin-1"),
-    "note.txt": b"a,y\n1,x\n2,z\n",
+    "note.doc": b"a,y\n1,x\n2,z\n",
+    "half.csv.gz": gzip.compress(b"a,y\n1,x\n2,z\n" * 500)[:40],
+    "wide.csv": b",".join(b"c%d" % i for i in range(10_000)) + b"\n",
+    "ragged.csv": b"a,y\n1,x\n2,z,3\n",
+    "only_missing.csv": b"a,y\n,x\nNA,z\n",
 }
 
 

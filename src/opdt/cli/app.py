@@ -12,13 +12,13 @@ from opdt.cli.demo import demo
 from opdt.cli.engines import engines
 from opdt.cli.fit import fit
 from opdt.cli.group import Group, examples
+from opdt.cli.structure import structure
 
 app = typer.Typer(
     name="opdt",
     cls=Group,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\n\n".join(
         [
@@ -44,6 +44,7 @@ app.command(
     )
 )(apply)
 app.command(epilog=examples("opdt engines"))(engines)
+app.add_typer(structure, name="structure")
 
 
 @app.callback(invoke_without_command=True)

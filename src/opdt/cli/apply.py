@@ -7,32 +7,43 @@ from typing import Annotated
 
 import typer
 
+from opdt.cli import options as opt
+
 
 def apply(
     rule: Annotated[
         Path, typer.Argument(metavar="RULE", help="Rule file that 'opdt fit --json' wrote.")
     ],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file.")],
+    data: opt.Data,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="CSV, TSV or Parquet file to write."),
     ] = None,
     column: Annotated[str, typer.Option(metavar="NAME", help="Name of the new column.")] = "rule",
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Add a column that says on which rows the rule fires; without --out print CSV."""
-    from opdt.cli.console import stderr
+    from opdt.cli.console import notes, stderr
     from opdt.cli.files import check_output
     from opdt.cli.mark import check_marked, write_marked
+    from opdt.cli.source import how_written, on_disk
     from opdt.rules import read_rule
     from opdt.table import read_frame
 
     found = read_rule(rule)
     if out is not None:
         check_output("--out", out, data)
-    frame = read_frame(data)
-    check_marked(frame, column, out)
-    fires = found.covers(frame)
-    write_marked(data, frame, column, fires, out)
-    stderr().print(
-        f"the rule fires on {int(fires.sum()):,} of {len(fires):,} rows: {found}", soft_wrap=True
-    )
+    written = how_written(delimiter, encoding, decimal)
+    with on_disk(data) as path, notes(shown=not quiet):
+        frame = read_frame(path, **written)
+        check_marked(frame, column, out)
+        fires = found.covers(frame)
+        write_marked(path, frame, column, fires, out, written)
+    if not quiet:
+        stderr().print(
+            f"the rule fires on {int(fires.sum()):,} of {len(fires):,} rows: {found}",
+            soft_wrap=True,
+        )

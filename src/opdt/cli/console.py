@@ -48,14 +48,34 @@ def show_solution(console: Console, solution: Solution, table: Table, w: float) 
     console.print(grid)
 
 
+def show_trace(solution: Solution) -> None:
+    """Print on the standard error how value and bound met."""
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("time", "VI", "bound"):
+        grid.add_column(title, justify="right")
+    grid.add_column("rule")
+    for point in solution.trace:
+        rule = Text("" if point.rule is None else str(point.rule))
+        numbers = (format_count(point.value), format_count(point.bound))
+        grid.add_row(format_seconds(point.seconds), *numbers, rule)
+    stderr().print(grid)
+    done = solution.statistics
+    stderr().print(
+        f"{done.nodes:,} partial rules considered, {done.evaluations:,} sets of features "
+        f"evaluated, {done.pruned:,} dismissed by a bound\n",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
 @contextmanager
-def notes() -> Iterator[None]:
-    """Show the library's warnings as notes on the standard error."""
+def notes(*, shown: bool = True) -> Iterator[None]:
+    """Show the library's warnings as notes on the standard error, or keep them quiet."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OpdtWarning)
         yield
     for each in caught:
-        if issubclass(each.category, OpdtWarning):
+        if shown and issubclass(each.category, OpdtWarning):
             stderr().print(f"note: {each.message}", style="yellow", soft_wrap=True)
 
 

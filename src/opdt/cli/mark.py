@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.table import column_names
+from opdt.table.textfile import examine, text_ending
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
@@ -34,15 +35,22 @@ def check_marked(frame: Any, column: str, out: Path | None) -> None:
 
 
 def write_marked(
-    data: Path, frame: Any, column: str, fires: NDArray[np.bool_], out: Path | None
+    data: Path,
+    frame: Any,
+    column: str,
+    fires: NDArray[np.bool_],
+    out: Path | None,
+    written: Mapping[str, str | None],
 ) -> None:
     """Write the table with the column `fires`; as CSV to the terminal without `out`.
+
+    `written` says how the data are, as far as the user does: arguments of `read_frame`.
 
     The cells of a text file are copied as they stand (an identifier 007 stays 007); a CSV or
     TSV file gets the words true and false, a Parquet file a boolean column.
     """
     if out is None:
-        _write_text(sys.stdout, ",", _rows(data, frame, len(fires)), column, fires)
+        _write_text(sys.stdout, ",", _rows(data, frame, len(fires), written), column, fires)
         return
     draft = out.with_name(out.name + ".part")
     ending = out.suffix.lower()
@@ -52,7 +60,7 @@ def write_marked(
             nw.from_native(frame).with_columns(marks).write_parquet(draft)
         else:
             with draft.open("w", newline="", encoding="utf-8") as file:
-                rows = _rows(data, frame, len(fires))
+                rows = _rows(data, frame, len(fires), written)
                 _write_text(file, SEPARATORS[ending], rows, column, fires)
         os.replace(draft, out)
     finally:
@@ -74,17 +82,17 @@ def _write_text(
     )
 
 
-def _rows(data: Path, frame: Any, n_rows: int) -> Iterator[list[str]]:
+def _rows(
+    data: Path, frame: Any, n_rows: int, written: Mapping[str, str | None]
+) -> Iterator[list[str]]:
     """The names and then the rows of a file, as text."""
-    separator = SEPARATORS.get(data.suffix.lower())
-    if separator is None:
+    if text_ending(data) is None:
         text = nw.from_native(frame).write_csv()
         yield from csv.reader(io.StringIO(text))
         return
     try:
-        with data.open(newline="", encoding="utf-8-sig") as file:
-            names, *rows = csv.reader(file, delimiter=separator)
-    except csv.Error as error:
+        names, *rows = examine(data, **written).rows()
+    except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"cannot copy the rows of {str(data)!r}: {error}.") from None
     # Whether an empty line is a row is for the reader of the table to say.
     if len(rows) != n_rows:

@@ -12,11 +12,16 @@ from opdt.table import Table
 
 
 def solve(
-    table: Table, *, seconds: float | None = None, threads: int | None = None, **settings: Any
+    table: Table,
+    *,
+    seconds: float | None = None,
+    threads: int | None = None,
+    bar: bool = True,
+    **settings: Any,
 ) -> Solution:
     """The solution of a table, with a progress bar where that makes sense."""
-    with SearchProgress() as bar:
-        budget = Budget(seconds=seconds, threads=threads, progress=bar)
+    with SearchProgress() as progress:
+        budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
         return discover(table, budget=budget, **settings)
 
 

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import csv
 import importlib
+import io
+import warnings
 from collections import Counter
+from dataclasses import replace
 from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from opdt.errors import InputError
+from opdt.errors import InputError, OpdtWarning
+from opdt.table.textfile import UTF8, TextFile, examine, text_ending, western
 
 MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = {".parquet", ".pq"}
 _READERS = ("polars", "pyarrow", "pandas")
 _ISO_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?"
 
 
-def read_frame(path: str | PathLike[str]) -> Any:
+def read_frame(
+    path: str | PathLike[str],
+    *,
+    separator: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> Any:
     """Return the data frame in a CSV, TSV or Parquet file.
 
     The first row of a text file holds the column names; empty cells and NA, N/A, NaN, nan,
@@ -32,14 +41,17 @@ def read_frame(path: str | PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The ending (.csv, .tsv, .parquet, .pq) says what the file holds.
+        The ending (.csv, .tsv, .txt, also with .gz; .parquet, .pq) says what the file holds.
+    separator, encoding, decimal : str, optional
+        How a text file is written; by default guessed from its first rows. A file that is
+        neither UTF-8 nor UTF-16 is read as Windows-1252, with a warning.
     """
     file = Path(fspath(path))
     ending = file.suffix.lower()
-    if ending not in _SEPARATORS and ending not in _PARQUET:
+    if text_ending(file) is None and ending not in _PARQUET:
         raise InputError(
             f"cannot tell what {str(file)!r} holds; name a file that ends in "
-            ".csv, .tsv, .parquet or .pq."
+            ".csv, .tsv, .txt (also with .gz), .parquet or .pq."
         )
     if not file.is_file():
         raise InputError(f"there is no file {str(file)!r}.")
@@ -47,8 +59,9 @@ def read_frame(path: str | PathLike[str]) -> Any:
     try:
         if ending in _PARQUET:
             return _read_parquet(library, file)
-        _check_header(file, _SEPARATORS[ending])
-        return _read_text(library, file, _SEPARATORS[ending])
+        return _read_text(
+            library, examine(file, separator=separator, encoding=encoding, decimal=decimal)
+        )
     except InputError:
         raise
     except Exception as error:
@@ -67,60 +80,96 @@ def _installed(*, parquet: bool) -> str:
     )
 
 
-def _check_header(file: Path, separator: str) -> None:
-    """Refuse duplicate names, which every library would rename in its own way."""
-    with file.open(newline="", encoding="utf-8-sig") as lines:
-        header = next(csv.reader(lines, delimiter=separator), [])
-    twice = [name for name, count in Counter(header).items() if count > 1]
-    if twice:
-        shown = ", ".join(map(repr, twice[:5]))
-        raise InputError(f"{str(file)!r} has duplicate column names: {shown}; rename them.")
-    if not header:
-        raise InputError(f"{str(file)!r} is empty; its first row must hold the column names.")
-
-
 def _read_parquet(library: str, file: Path) -> Any:
     if library == "pyarrow":
         return importlib.import_module("pyarrow.parquet").read_table(file)
     return importlib.import_module(library).read_parquet(file)
 
 
-def _read_text(library: str, file: Path, separator: str) -> Any:
-    if library == "polars":
-        return importlib.import_module("polars").read_csv(
-            file,
-            separator=separator,
-            null_values=list(MISSING_TEXT),
-            try_parse_dates=True,
-            infer_schema_length=None,
-        )
-    if library == "pyarrow":
-        text = importlib.import_module("pyarrow.csv")
-        options = text.ConvertOptions(
-            null_values=list(MISSING_TEXT),
-            strings_can_be_null=True,
-            true_values=["true", "True", "TRUE"],
-            false_values=["false", "False", "FALSE"],
-        )
-        return text.read_csv(
-            file, parse_options=text.ParseOptions(delimiter=separator), convert_options=options
-        )
-    return _read_with_pandas(file, separator)
+def _read_text(library: str, file: TextFile) -> Any:
+    file = _settle_encoding(file)
+    _check_header(file)
+    source = file.path if file.is_plain else io.BytesIO(file.as_utf8())
+    return _TEXT_READERS[library](source, file.separator, file.decimal)
 
 
-def _read_with_pandas(file: Path, separator: str) -> Any:
+def _settle_encoding(file: TextFile) -> TextFile:
+    """A guess from the first part may fail further on: then the file is an eight-bit one."""
+    if not file.guessed:
+        return file
+    if file.encoding == UTF8:
+        try:
+            with file.open() as text:
+                while text.read(1 << 20):
+                    pass
+            return file
+        except UnicodeDecodeError:
+            with replace(file, encoding="latin-1").open() as text:
+                file = replace(file, encoding=western(text.read().encode("latin-1")))
+    if file.encoding != "utf-16":
+        warnings.warn(
+            f"{str(file.path)!r} is not in UTF-8 and was read as {file.encoding}; "
+            "name its encoding if letters look wrong.",
+            OpdtWarning,
+            stacklevel=5,
+        )
+    return file
+
+
+def _check_header(file: TextFile) -> None:
+    """Refuse duplicate names, which every library would rename in its own way."""
+    try:
+        header = next(file.rows(), [])
+    except csv.Error as error:
+        raise InputError(f"cannot read the first row of {str(file.path)!r}: {error}.") from None
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        shown = ", ".join(map(repr, twice[:5]))
+        raise InputError(f"{str(file.path)!r} has duplicate column names: {shown}; rename them.")
+
+
+def _with_polars(source: Any, separator: str, decimal: str) -> Any:
+    return importlib.import_module("polars").read_csv(
+        source,
+        separator=separator,
+        decimal_comma=decimal == ",",
+        null_values=list(MISSING_TEXT),
+        try_parse_dates=True,
+        infer_schema_length=None,
+    )
+
+
+def _with_pyarrow(source: Any, separator: str, decimal: str) -> Any:
+    text = importlib.import_module("pyarrow.csv")
+    options = text.ConvertOptions(
+        null_values=list(MISSING_TEXT),
+        strings_can_be_null=True,
+        true_values=["true", "True", "TRUE"],
+        false_values=["false", "False", "FALSE"],
+        decimal_point=decimal,
+    )
+    return text.read_csv(
+        source, parse_options=text.ParseOptions(delimiter=separator), convert_options=options
+    )
+
+
+def _with_pandas(source: Any, separator: str, decimal: str) -> Any:
     """Read with pandas, which alone needs to be told which columns hold dates."""
     pandas = importlib.import_module("pandas")
     frame = pandas.read_csv(
-        file,
+        source,
         sep=separator,
+        decimal=decimal,
         na_values=list(MISSING_TEXT),
         keep_default_na=False,
         low_memory=False,
-        encoding="utf-8-sig",
+        encoding=UTF8,
     )
     for name in frame.columns[[dtype.kind == "O" for dtype in frame.dtypes]]:
         text = frame[name].dropna()
         if len(text) and text.astype(str).str.fullmatch(_ISO_DATE).all():
             frame[name] = pandas.to_datetime(frame[name], format="ISO8601")
     return frame
+
+
+_TEXT_READERS = {"polars": _with_polars, "pyarrow": _with_pyarrow, "pandas": _with_pandas}

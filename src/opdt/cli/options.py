@@ -1,0 +1,131 @@
+"""Options that several commands share: the data, what to look for, and how far to go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DATA = "The data"
+KNOWN = "What you know"
+WANTED = "What the rule must meet"
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="CSV, TSV or Parquet file, also gzipped; '-' is the standard input."
+    ),
+]
+Target = Annotated[
+    str, typer.Option(metavar="COLUMN", help="Column that holds the class of each row.")
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Most conditions (the structure's depth, or 2)."),
+]
+Weight = Annotated[float, typer.Option("--w", metavar="X", help="Price of one error, in rows.")]
+Label = Annotated[
+    str | None,
+    typer.Option("--class", metavar="CLASS", help="Class to find a rule for (the best)."),
+]
+EngineName = Annotated[str, typer.Option(metavar="NAME", help="How to search; see 'opdt engines'.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="When to stop with the best rule so far."),
+]
+Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads (all cores).")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print the result alone: no numbers, notes or bar.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show how value and bound met, step by step.")
+]
+
+# -- how the file is read ------------------------------------------------------------------------
+
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS", help="Columns to read as numbers: 'a,b'.", rich_help_panel=DATA
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS", help="Columns to read as categories: 'a,b'.", rich_help_panel=DATA
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What stands between cells; 'tab' is one (guessed).",
+        rich_help_panel=DATA,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="How letters are stored: 'utf-8' (guessed).", rich_help_panel=DATA
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK",
+        help="'.' or ',' before the fraction of a number (guessed).",
+        rich_help_panel=DATA,
+    ),
+]
+
+# -- what the expert knows -----------------------------------------------------------------------
+
+StructureOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUPS",
+        help="Groups of the levels, 'cat,num', or a file.",
+        rich_help_panel=KNOWN,
+    ),
+]
+GroupsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="TOML or JSON file with named groups of features.",
+        rich_help_panel=KNOWN,
+    ),
+]
+Direction = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'AGE >='",
+        help="The one direction of a feature: '>=', '<', '==', '!='.",
+        rich_help_panel=KNOWN,
+    ),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS", help="Features the rule must use: 'a,b'.", rich_help_panel=KNOWN
+    ),
+]
+Forbid = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Features it must not use: 'a,b'.", rich_help_panel=KNOWN),
+]
+MinPrecision = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="At least this precision: 0.95.", rich_help_panel=WANTED),
+]
+MinCoverage = Annotated[
+    float | None,
+    typer.Option(
+        metavar="ROWS", help="At least so many rows, or a share below 1.", rich_help_panel=WANTED
+    ),
+]
+MaxErrors = Annotated[
+    float | None,
+    typer.Option(metavar="ROWS", help="At most so many errors.", rich_help_panel=WANTED),
+]

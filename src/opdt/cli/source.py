@@ -1,0 +1,133 @@
+"""The data of a command, and what its options ask for, in the words of the library."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opdt.errors import InputError
+
+if TYPE_CHECKING:
+    from opdt.table import Source, Table
+
+STDIN = "-"
+
+
+@contextmanager
+def on_disk(data: Path) -> Iterator[Path]:
+    """The file of the data; the standard input is first copied into one, which is then removed."""
+    if str(data) != STDIN:
+        yield data
+        return
+    with tempfile.TemporaryDirectory(prefix="opdt-") as folder:
+        copy = Path(folder) / "stdin.csv"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        with copy.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        yield copy.rename(copy.with_suffix(".parquet")) if is_parquet else copy
+
+
+def how_written(
+    delimiter: str | None, encoding: str | None, decimal: str | None
+) -> dict[str, str | None]:
+    """Arguments of `read_frame` that say how a text file is written."""
+    separator = "\t" if delimiter in ("tab", r"\t") else delimiter
+    return {"separator": separator, "encoding": encoding, "decimal": decimal}
+
+
+def open_data(data: Path, written: Mapping[str, str | None]) -> Source:
+    """The columns of a file or of the standard input."""
+    from opdt.table import open_source, read_frame
+
+    with on_disk(data) as path:
+        return open_source(read_frame(path, **written))
+
+
+def build_table(
+    source: Source,
+    target: str,
+    numeric: Sequence[str] | None = None,
+    categorical: Sequence[str] | None = None,
+) -> Table:
+    """The table of a file's columns, in the kinds that the options ask for."""
+    from opdt.table import Table
+
+    kinds = {
+        **dict.fromkeys(columns(numeric, source.names), "numeric"),
+        **dict.fromkeys(columns(categorical, source.names), "categorical"),
+    }
+    table = Table.build(source, target, kinds=kinds)
+    if all(column.n_values < 2 and not column.has_missing for column in table.columns):
+        raise InputError("no column can tell rows apart: each holds one value in all rows.")
+    if all(column.n_values == 0 for column in table.columns):
+        raise InputError("no column beside the target holds a value; check the file.")
+    return table
+
+
+def class_of(table: Table, text: str) -> Any:
+    """The class that is written like `text`, whatever type the classes have."""
+    classes = table.classes.tolist()
+    for read in (str, _loose):
+        found = [known for known in classes if read(known) == read(text)]
+        if len(found) == 1:
+            return found[0]
+    shown = ", ".join(map(str, classes[:10])) + (", …" if len(classes) > 10 else "")
+    raise InputError(f"'--class' {text!r} is none of the classes, which are {shown}.")
+
+
+def demands(
+    names: Sequence[str],
+    direction: Sequence[str] | None = None,
+    require: Sequence[str] | None = None,
+    forbid: Sequence[str] | None = None,
+    **limits: float | None,
+) -> dict[str, Any]:
+    """Arguments of `Constraints` from the options that are given."""
+    asked: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+    coverage = asked.get("min_coverage")
+    if coverage is not None and coverage >= 1 and coverage == int(coverage):
+        asked["min_coverage"] = int(coverage)
+    if direction:
+        asked["directions"] = dict(_direction(text) for text in direction)
+    if require:
+        asked["required"] = columns(require, names)
+    if forbid:
+        asked["forbidden"] = columns(forbid, names)
+    return asked
+
+
+def shape(
+    structure: str | None, groups: Path | None
+) -> tuple[list[str] | str | None, Mapping[str, Any] | None]:
+    """Arguments `structure` and `groups` of `discover`."""
+    from opdt.problem.structure_file import read_groups
+
+    named = None if groups is None else read_groups(groups)
+    if structure is None or structure.endswith((".toml", ".json")):
+        return structure, named
+    return [part.strip() for part in structure.split(",")], named
+
+
+def columns(given: Sequence[str] | None, names: Sequence[str]) -> list[str]:
+    """Column names of an option that may be repeated and may hold several, apart by commas."""
+    found = []
+    for text in given or ():
+        found += [text] if text in names else [part.strip() for part in text.split(",")]
+    return found
+
+
+def _direction(text: str) -> tuple[str, str]:
+    for op in (">=", "<", "==", "!="):
+        if text.rstrip().endswith(op):
+            return text.rstrip().removesuffix(op).rstrip(), op
+    raise InputError(f"'--direction' must end in '>=', '<', '==' or '!=', got {text!r}.")
+
+
+def _loose(value: object) -> str:
+    return str(value).casefold().removesuffix(".0")
