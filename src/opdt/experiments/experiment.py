@@ -75,9 +75,13 @@ class Results(Mapping[str, Record]):
     ) -> None:
         self.cells = tuple(dict.fromkeys(cells))
         self.settings = settings or Settings()
-        keys = [cell.key for cell in self.cells]
+        keys = {cell.key: cell for cell in self.cells}
         self._records = {key: records[key] for key in keys if key in records}
         self._failures = {key: text for key, text in (failures or {}).items() if key in keys}
+        self._of_kind: dict[str, list[tuple[str, Cell, dict[str, Scalar]]]] = {}
+        for key, cell in keys.items():
+            entry = key, cell, dict(cell.parameters)
+            self._of_kind.setdefault(cell.kind, []).append(entry)
 
     def __getitem__(self, key: str) -> Record:
         return self._records[key]
@@ -94,27 +98,20 @@ class Results(Mapping[str, Record]):
 
     def select(self, kind: str, /, **parameters: Scalar) -> list[tuple[Cell, Record]]:
         """The measured cells of this kind with these parameters among theirs, in their order."""
-        return [
-            (cell, self._records[cell.key])
-            for cell in self._of(kind, parameters)
-            if cell.key in self._records
-        ]
+        found = self._find(kind, parameters)
+        return [(cell, self._records[key]) for key, cell in found if key in self._records]
 
     def why_missing(self, kind: str, /, **parameters: Scalar) -> str:
         """Why a cell of this kind and these parameters has no record; empty if all have one."""
-        missing = [c for c in self._of(kind, parameters) if c.key not in self._records]
-        for cell in missing:
-            if cell.key in self._failures:
-                return self._failures[cell.key]
-        return "not measured yet" if missing else ""
+        missing = [key for key, _ in self._find(kind, parameters) if key not in self._records]
+        reasons = [self._failures[key] for key in missing if key in self._failures]
+        return next(iter(reasons), "not measured yet" if missing else "")
 
-    def _of(self, kind: str, parameters: Mapping[str, Scalar]) -> Iterator[Cell]:
-        for cell in self.cells:
-            own = dict(cell.parameters)
-            if cell.kind == kind and all(
-                name in own and own[name] == value for name, value in parameters.items()
-            ):
-                yield cell
+    def _find(self, kind: str, parameters: dict[str, Scalar]) -> Iterator[tuple[str, Cell]]:
+        wanted = parameters.items()
+        for key, cell, own in self._of_kind.get(kind, ()):
+            if wanted <= own.items():
+                yield key, cell
 
 
 @dataclass(frozen=True)

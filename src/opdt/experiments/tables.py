@@ -121,14 +121,14 @@ class Comparison:
         for row in self.rows.values():
             yield from (entry for entry in row if entry is not None)
 
-    def ranks(self, row: str) -> dict[int, int]:
+    def ranks(self, row: str, whose: Literal["ours", "paper"] = "ours") -> dict[int, int]:
         """Rank (1 is best, equals share one) of each column that can be compared in a row."""
         if self.highlight is None:
             return {}
         sign = -1 if self.highlight == "high" else 1
-        values = {
-            at: sign * entry.ours
-            for at, (column, entry) in enumerate(zip(self.columns, self.rows[row], strict=True))
-            if entry is not None and not column.ours_only and not isinstance(entry.ours, str | None)
-        }
+        values: dict[int, float] = {}
+        for at, (column, entry) in enumerate(zip(self.columns, self.rows[row], strict=True)):
+            value = None if entry is None or column.ours_only else getattr(entry, whose)
+            if isinstance(value, int | float):
+                values[at] = sign * value
         return {at: 1 + sum(other < v for other in values.values()) for at, v in values.items()}
