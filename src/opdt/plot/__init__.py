@@ -4,6 +4,7 @@ Every function draws on the axes given as `ax`, or on those of a new figure, and
 Pictures suit the ground they are drawn on, light or dark. Names from data are shown as they are.
 """
 
+from opdt.plot.funnels import funnel
 from opdt.plot.trees import split_tree, structure
 
-__all__ = ["split_tree", "structure"]
+__all__ = ["funnel", "split_tree", "structure"]

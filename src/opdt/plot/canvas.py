@@ -37,6 +37,7 @@ class Theme:
     paper: str
     rule: str
     rule_tint: str
+    track: str
     classes: tuple[str, ...]
     rest: str
 
@@ -48,6 +49,7 @@ LIGHT = Theme(
     paper="#FFFFFF",
     rule="#00785A",
     rule_tint="#DDF2EA",
+    track="#E9E9E9",
     classes=("#0072B2", "#D55E00", "#B0568B", "#B37700", "#3A8FC4", "#222222"),
     rest="#8A8A8A",
 )
@@ -58,6 +60,7 @@ DARK = Theme(
     paper="#1B1D21",
     rule="#2FC79A",
     rule_tint="#12382D",
+    track="#33363C",
     classes=("#56B4E9", "#F08A3C", "#E39CC4", "#F0E442", "#9DB7FF", "#EDEDED"),
     rest="#9A9A9A",
 )
@@ -84,7 +87,8 @@ def axes_for(ax: Axes | None, width: float, height: float, *, sheet: bool = Fals
         layout = None if sheet else "constrained"
         figure: Figure = pyplot.figure(figsize=(width, height), layout=layout)
         return figure.add_axes((0, 0, 1, 1)) if sheet else figure.add_subplot()
-    if isinstance(ax, matplotlib("axes").Axes):
+    kind: type[Axes] = matplotlib("axes").Axes
+    if isinstance(ax, kind):
         return ax
     raise InputError(
         f"'ax' must be matplotlib axes or None, got {type(ax).__name__}; "

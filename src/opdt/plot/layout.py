@@ -112,7 +112,7 @@ def draw_tree(
         pen.edges(box)
     for box in root.walk():
         pen.box(box)
-    _draw_key(ax, theme, key, sheet[0])
+    draw_key(ax, key, sheet[0])
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,8 @@ def _leaves(box: Box) -> int:
     return sum(not each.children for each in box.walk())
 
 
-def _draw_key(ax: Axes, theme: Theme, key: list[tuple[str, str]], width: float) -> None:
-    """Write the key on one line, centred; where there is no room, the longest entries are shortened."""
+def draw_key(ax: Axes, key: list[tuple[str, str]], width: float) -> None:
+    """Write the key on one line, centred; long entries are shortened where there is no room."""
     size, gap = 8.0, 12.0
     texts = shorten_all([text for text, _ in key], width - 8 - gap * (len(key) - 1), size)
     x = (width - sum(width_of(text, size) + gap for text in texts) + gap) / 2

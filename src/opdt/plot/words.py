@@ -109,13 +109,15 @@ def asks(condition: Condition) -> str:
     return str(condition.op)
 
 
-def condition_text(condition: Condition, room: float = math.inf, size: float = 9) -> str:
-    """A condition on one line; of a long one the feature's name is shortened, then the test."""
-    name, test = shown(condition.feature), asks(condition)
-    if width_of(f"{name} {test}", size) <= room:
-        return f"{name} {test}"
-    test = shorten(test, 0.6 * room, size)
-    return f"{shorten(name, room - width_of(f' {test}', size), size)} {test}"
+def condition_lines(
+    condition: Condition, room: float, size: float, weight: str = "normal", before: str = ""
+) -> list[str]:
+    """A condition on one line, or its feature and its test on one line each, shortened to fit."""
+    name, test = before + shown(condition.feature), asks(condition)
+    whole = f"{name} {test}"
+    if width_of(whole, size, weight) <= room:
+        return [whole]
+    return [shorten(name, room, size, weight), shorten(test, room, size, weight)]
 
 
 def count(value: float) -> str:
