@@ -25,6 +25,7 @@ BEST, STOP = 0, 1  # places in `control`
 NODES, EVALUATIONS, PRUNED, RECORDS = 0, 1, 2, 3  # places in `counters`
 DONE, STOPPED, FULL = 0, 1, 2  # how a kernel ended
 FIRST, MASS_ABOVE, REDUCE, UNIFORM, CONSTRAINED, DECIDE, INTERVALS = 0, 1, 2, 3, 4, 5, 6  # `flags`
+ANY, ALL = 1, 2  # `flags[DECIDE]`: stop at the first that reaches the best; leave the best as it is
 TABLE_CELLS = 1 << 20  # a larger pair table is swept instead
 
 
@@ -401,9 +402,9 @@ def evaluate(
             records[record, 2] = p
             records[record, 3] = q
             counters[RECORDS] += 1
-            if value > control[BEST]:
+            if value > control[BEST] and flags[DECIDE] != ALL:
                 control[BEST] = value
-            if flags[DECIDE] != 0:
+            if flags[DECIDE] == ANY:
                 control[STOP] = 1
     return DONE
 
