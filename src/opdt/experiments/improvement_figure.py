@@ -1,0 +1,25 @@
+"""The picture of two trees of one problem side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from opdt.plot import split_tree
+from opdt.plot.canvas import matplotlib
+from opdt.problem import Problem
+from opdt.solution import Solution
+
+
+def draw_trees(problem: Problem, solutions: Mapping[str, Solution], path: Path) -> Path:
+    """Draw the tree of each solution with its rows and VI; the leaf of its rule stands out."""
+    figure = matplotlib("figure").Figure(figsize=(7 * len(solutions), 5.2), dpi=150)
+    width = 1 / len(solutions)
+    for at, (name, solution) in enumerate(solutions.items()):
+        ax = figure.add_axes((at * width + 0.01, 0.01, width - 0.02, 0.9))
+        tree = solution.details if solution.engine == "bsccart" else solution
+        split_tree(tree, problem, ax=ax)
+        figure.text((at + 0.5) * width, 0.95, f"{name}: VI {solution.value:g}",
+                    ha="center", va="center", fontsize=13)  # fmt: skip
+    figure.savefig(path)
+    return path
