@@ -5,6 +5,7 @@ Pictures suit the ground they are drawn on, light or dark. Names from data are s
 """
 
 from opdt.plot.funnels import funnel
+from opdt.plot.regions import region
 from opdt.plot.trees import split_tree, structure
 
-__all__ = ["funnel", "split_tree", "structure"]
+__all__ = ["funnel", "region", "split_tree", "structure"]

@@ -126,6 +126,12 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
     return float(ax.bbox.width * scale), float(ax.bbox.height * scale)
 
 
+def settle(ax: Axes) -> None:
+    """Let a figure with a layout give the axes their place, before text is fitted to them."""
+    if ax.figure.get_layout_engine() is not None:
+        ax.figure.canvas.figure.draw_without_rendering()  # of the whole figure, were it a part
+
+
 def blank(ax: Axes) -> tuple[float, float]:
     """Turn the axes into an empty sheet measured in points from its lower left corner."""
     width, height = size_in_points(ax)

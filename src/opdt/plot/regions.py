@@ -1,0 +1,393 @@
+"""The rule's region on its features, with the rows in it and around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.errors import InputError
+from opdt.plot.canvas import (
+    MARKERS,
+    Theme,
+    axes_for,
+    dress,
+    matplotlib,
+    settle,
+    size_in_points,
+    theme_of,
+)
+from opdt.plot.rows import Mask, RuleRows
+from opdt.plot.scales import Scale, class_scale, scale_of
+from opdt.plot.spread import pitch_of, sample, spread
+from opdt.plot.words import (
+    LITERAL,
+    asks,
+    count,
+    rows_text,
+    share,
+    shorten,
+    shown,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE = (6.4, 5.6)  # inches of a new figure
+_TITLE, _TEXT, _SMALL = 10.0, 9.0, 8.0
+
+
+def region(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: Sequence[str] | str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the region of a rule on two features, and the rows inside and outside it.
+
+    Colour and shape tell the classes apart, the rule's class as blue discs. Covered rows are
+    filled; those among them that are of another class, the rule's errors, have a dark rim. Rows
+    whose value is missing stand in a strip of their own beside the axis.
+
+    Conditions on other features than the two drawn are applied first: rows that fail them are
+    left out, and the picture says so. A rule of one feature is drawn on that feature and the
+    class. Of a large table some 2,000 rows are drawn, the same ones every time.
+
+    Parameters
+    ----------
+    model : fitted model, Solution or Rule
+    X : data frame, mapping of columns, 2-D array or path
+    y : array-like of shape (n_rows,), or str
+        Labels, or the name of the column of `X` that holds them.
+    features : one or two names, optional
+        The features to draw; the first two of the rule if left out.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out. The key is below the axes and the rule above
+        them, so a figure with a layout (`layout="constrained"`) is best.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from opdt import Condition, Rule
+    >>> rule = Rule([Condition("age", ">=", 40)], "ill")
+    >>> ax = region(rule, {"age": [25, 31, 47, 52]}, ["well", "ill", "ill", "ill"])
+    """
+    rows = RuleRows.of(model, X, y)
+    names = _features(rows, features)
+    others = [c for c in rows.rule.conditions if c.feature not in names]
+    passes = rows.holds(others)
+    covered = passes & rows.holds(c for c in rows.rule.conditions if c.feature in names)
+    scales = [
+        scale_of(name, *rows.values(name), [c for c in rows.rule.conditions if c.feature == name])
+        for name in names
+    ]
+    if len(scales) == 1:
+        scales.append(class_scale(rows.classes, rows.codes))
+    ax = axes_for(ax, *_SIZE)
+    picture = _Picture(ax, theme_of(ax), rows, scales[0], scales[1], passes, covered)
+    picture.draw()
+    return ax
+
+
+def _features(rows: RuleRows, features: Sequence[str] | str | None) -> list[str]:
+    chosen = [features] if isinstance(features, str) else features
+    names = list(rows.rule.features[:2] if chosen is None else chosen)
+    if not names:
+        raise InputError(
+            "the rule has no condition, so it does not say which features to draw; "
+            "name one or two in 'features'."
+        )
+    if len(names) > 2 or len(set(names)) < len(names):
+        raise InputError(f"'features' must name one or two different features, got {features!r}.")
+    return names
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """Draws a region; `passes` are the rows that all conditions on other features let pass."""
+
+    ax: Axes
+    theme: Theme
+    rows: RuleRows
+    x: Scale
+    y: Scale
+    passes: Mask
+    covered: Mask
+
+    def draw(self) -> None:
+        """Draw everything, from the ground up."""
+        dress(self.ax, self.theme)
+        self._axis(self.x, "x")
+        self._axis(self.y, "y")
+        settle(self.ax)
+        self._area()
+        kinds = 2 * self.rows.codes + self.covered
+        among = np.flatnonzero(self.passes)
+        chosen = sample(kinds, among)
+        self._points(chosen)
+        self._head(len(chosen))
+        self._key()
+
+    # -- axes -------------------------------------------------------------------------------
+
+    def _axis(self, scale: Scale, which: str) -> None:
+        """Set limits, ticks and the name of an axis."""
+        ax, axis = self.ax, getattr(self.ax, f"{which}axis")
+        if scale.log:
+            getattr(ax, f"set_{which}scale")("log")
+            plain_log(axis, scale.limits)
+        getattr(ax, f"set_{which}lim")(*scale.drawn(scale.limits))
+        if scale.dates:
+            dates = matplotlib("dates")
+            axis.set_major_locator(dates.AutoDateLocator())
+            axis.set_major_formatter(dates.ConciseDateFormatter(axis.get_major_locator()))
+        if scale.levels:
+            room = self._tick_room(scale, which)
+            texts = [_tick(text, room, which) for _, text in scale.ticks]
+            axis.set_ticks([place for place, _ in scale.ticks], texts, **LITERAL)
+        elif scale.strip is not None:
+            self._strip(scale, which)
+        name = shown(scale.name) + (" (log scale)" if scale.log else "")
+        text = shorten(name, size_in_points(ax)[which == "y"], _TEXT)
+        getattr(ax, f"set_{which}label")(text, **LITERAL)
+
+    def _tick_room(self, scale: Scale, which: str) -> float:
+        width = size_in_points(self.ax)[0]
+        return width / max(1, len(scale.ticks)) - 4 if which == "x" else 0.24 * width
+
+    def _strip(self, scale: Scale, which: str) -> None:
+        """Shade and name the strip of missing values, and keep ordinary ticks clear of it."""
+        assert scale.strip is not None
+        low, high = scale.strip
+        upright = which == "x"
+        span = self.ax.axvspan if upright else self.ax.axhspan
+        span(*scale.drawn(scale.strip), color=self.theme.track, lw=0, zorder=0)
+        middle = float(scale.drawn((low + high) / 2))
+        self.ax.annotate(
+            "missing",
+            (middle, 0) if upright else (0, middle),
+            (0, -6) if upright else (-6, 0),
+            xycoords=("data", "axes fraction") if upright else ("axes fraction", "data"),
+            textcoords="offset points",
+            size=_SMALL,
+            color=self.theme.soft,
+            ha="center" if upright else "right",
+            va="top" if upright else "center",
+        )
+        axis = getattr(self.ax, f"{which}axis")
+        clear, end = scale.drawn((high + 0.6 * (high - low), scale.limits[1]))
+        ticks = axis.get_major_locator().tick_values(clear, end)
+        axis.set_ticks([tick for tick in ticks if clear <= tick <= end])
+        axis.set_ticks([], minor=True)
+
+    # -- region and rows --------------------------------------------------------------------
+
+    def _area(self) -> None:
+        for low_x, high_x in self.x.spans:
+            for low_y, high_y in self.y.spans:
+                (x0, x1), (y0, y1) = self.x.drawn((low_x, high_x)), self.y.drawn((low_y, high_y))
+                style: dict[str, Any] = {"ec": self.theme.rule, "lw": 1.8, "zorder": 1}
+                patch = matplotlib("patches").Rectangle(
+                    (x0, y0), x1 - x0, y1 - y0, fc=self.theme.rule_tint, **style
+                )
+                patch.set_gid("region")
+                self.ax.add_patch(patch)
+
+    def _points(self, chosen: NDArray[np.intp]) -> None:
+        size, scales = self._marker_size(chosen), (self.x, self.y)
+        dot = [
+            1.3 * np.sqrt(size) / points * (scale.limits[1] - scale.limits[0])
+            for scale, points in zip(scales, size_in_points(self.ax), strict=True)
+        ]
+        places = spread(self.x, self.y, chosen, self.rows.codes, (dot[0], dot[1]))
+        x, y = self.x.drawn(places[0]), self.y.drawn(places[1])
+        codes, inside = self.rows.codes[chosen], self.covered[chosen]
+        for at in reversed(range(len(self.rows.classes))):
+            for covered in (False, True):
+                mine = (codes == at) & (inside == covered)
+                style = self._mark(at, covered=covered, size=size)
+                points = self.ax.scatter(x[mine], y[mine], **style)
+                points.set_gid(f"class-{at}-{'covered' if covered else 'outside'}")
+
+    def _marker_size(self, chosen: NDArray[np.intp]) -> float:
+        """The area of a mark, in square points."""
+        if not (self.x.levels and self.y.levels):
+            return float(np.clip(300 / np.sqrt(max(1, len(chosen))), 9, 36))
+        pitch = pitch_of(self.x, self.y, chosen)
+        steps = [
+            pitch * points / (scale.limits[1] - scale.limits[0])
+            for scale, points in zip((self.x, self.y), size_in_points(self.ax), strict=True)
+        ]
+        return float(np.clip((0.68 * min(steps)) ** 2, 2, 60))
+
+    def _mark(self, at: int, *, covered: bool, size: float) -> dict[str, Any]:
+        """How a row is drawn: hollow outside, filled inside, with a dark rim where it is wrong."""
+        colour = self.theme.classes[at]
+        style: dict[str, Any] = {"marker": MARKERS[at], "s": size}
+        if not covered:
+            return {**style, "fc": "none", "ec": colour, "linewidths": 0.8, "alpha": 0.7}
+        style |= {"fc": colour, "zorder": 4 if at else 3}
+        if at == 0:
+            return {**style, "s": 1.3 * size, "ec": self.theme.paper, "linewidths": 0.3}
+        crowded = self.x.levels and self.y.levels
+        return {
+            **style,
+            "s": (1.0 if crowded else 1.5) * size,
+            "ec": self.theme.ink,
+            "linewidths": 0.9 if crowded else 1.2,
+        }
+
+    # -- words ------------------------------------------------------------------------------
+
+    def _head(self, n_drawn: int) -> None:
+        """Above the axes: the rule, its numbers, and what is left out; on the sides, its tests."""
+        width, height = size_in_points(self.ax)
+        width -= 2 * _SMALL  # a test on the right takes some of the width once it is written
+        up = 5.0
+        if self.x.asks:
+            self._side(self.x, width, upright=False)
+            up += 1.6 * _SMALL
+        if self.y.asks:
+            self._side(self.y, height, upright=True)
+        for line in reversed(self._remarks(n_drawn)):
+            for text in reversed(wrap(line, width, _SMALL, 2)):
+                self.ax.annotate(
+                    text,
+                    (0, 1),
+                    (0, up),
+                    xycoords="axes fraction",
+                    textcoords="offset points",
+                    size=_SMALL,
+                    color=self.theme.soft,
+                    **LITERAL,
+                )
+                up += 1.45 * _SMALL
+        title = wrap(rule_text(self.rows), width, _TITLE, 3, "bold")
+        style: dict[str, Any] = {"size": _TITLE, "weight": "bold", "color": self.theme.ink}
+        self.ax.set_title("\n".join(title), loc="left", pad=up + 3, **style, **LITERAL)
+
+    def _side(self, scale: Scale, room: float, *, upright: bool) -> None:
+        """Mark on the upper or right edge what the rule allows of an axis, and name it."""
+        for low, high in scale.spans:
+            ends, edge = scale.drawn((low, high)), (1, 1)
+            across = self.ax.get_yaxis_transform() if upright else self.ax.get_xaxis_transform()
+            self.ax.plot(
+                *((edge, ends) if upright else (ends, edge)),
+                color=self.theme.rule,
+                lw=4,
+                solid_capstyle="butt",
+                transform=across,
+                clip_on=False,
+            )
+            middle = float(scale.drawn((low + high) / 2))
+            self.ax.annotate(
+                shorten(scale.asks, room, _SMALL, "bold"),
+                (1, middle) if upright else (middle, 1),
+                (5, 0) if upright else (0, 5),
+                xycoords=across,
+                textcoords="offset points",
+                rotation=-90 if upright else 0,
+                ha="left" if upright else "center",
+                va="center" if upright else "bottom",
+                size=_SMALL,
+                weight="bold",
+                color=self.theme.rule,
+                annotation_clip=False,
+                **LITERAL,
+            )
+
+    def _remarks(self, n_drawn: int) -> list[str]:
+        counts = self.rows.counts(self.covered)
+        total, errors = sum(counts), sum(counts[1:])
+        lines = [
+            f"covers {count(total)} of {rows_text(self.rows.n_rows)}: {count(counts[0])} "
+            f"{self.rows.classes[0]} ({share(counts[0], total)}), {count(errors)} "
+            f"error{'' if errors == 1 else 's'}"
+        ]
+        names = (self.x.name, self.y.name)
+        others = [c for c in self.rows.rule.conditions if c.feature not in names]
+        n_passing = int(self.passes.sum())
+        if others:
+            tests = " and ".join(f"{shown(c.feature)} {asks(c)}" for c in others)
+            lines.append(f"shown: the {rows_text(n_passing)} with {tests}")
+        if n_drawn < n_passing:
+            lines.append(f"a sample of {count(n_drawn)} of these rows is drawn")
+        return lines
+
+    def _key(self) -> None:
+        """Below the axes: covered rows in the left column, the others in the right one."""
+        line = matplotlib("lines").Line2D
+        handles, texts = [], []
+        width, _ = size_in_points(self.ax)
+        for covered in (True, False):
+            counts = self.rows.counts(self.covered if covered else self.passes & ~self.covered)
+            for at, name in enumerate(self.rows.classes):
+                mark = self._mark(at, covered=covered, size=36)
+                handles.append(
+                    line(
+                        [],
+                        [],
+                        ls="",
+                        marker=mark["marker"],
+                        ms=np.sqrt(mark["s"]),
+                        mfc=mark["fc"],
+                        mec=mark["ec"],
+                        mew=mark["linewidths"],
+                    )
+                )
+                state = "not covered" if not covered else "covered (error)" if at else "covered"
+                short = shorten(name, 0.25 * width, _SMALL)
+                texts.append(f"{short}, {state}: {count(counts[at])}")
+        below = matplotlib("transforms").ScaledTranslation(
+            0, -self._foot() / 72, self.ax.figure.dpi_scale_trans
+        )
+        legend = self.ax.legend(
+            handles,
+            ["?"] * len(handles),  # a label that starts with '_' would be left out
+            loc="upper left",
+            bbox_to_anchor=(0, 0),
+            bbox_transform=self.ax.transAxes + below,
+            ncols=2,
+            frameon=False,
+            borderaxespad=0,
+            borderpad=0,
+            handletextpad=0.4,
+            columnspacing=2,
+            fontsize=_SMALL,
+        )
+        for text, words in zip(legend.get_texts(), texts, strict=True):
+            text.set(text=words, color=self.theme.ink, **LITERAL)
+
+    def _foot(self) -> float:
+        """Points below the axes that ticks and label need."""
+        room = self._tick_room(self.x, "x")
+        lines = [_tick(text, room, "x").count("\n") + 1 for _, text in self.x.ticks]
+        return 30 + 11.0 * (max(lines, default=1) if self.x.levels else 1)
+
+
+def rule_text(rows: RuleRows) -> str:
+    """The rule as one sentence, as pictures write it."""
+    tests = " AND ".join(f"{shown(c.feature)} {asks(c)}" for c in rows.rule.conditions)
+    return f"IF {tests or '(any row)'} THEN {rows.classes[0]}"
+
+
+def _tick(text: str, room: float, which: str) -> str:
+    return "\n".join(wrap(text, room, 8, 3)) if which == "x" else shorten(text, room, 8)
+
+
+def plain_log(axis: Any, limits: tuple[float, float]) -> None:
+    """Ticks of a logarithmic axis with these limits as plain numbers: 20, 50, 100, 200."""
+    ticker = matplotlib("ticker")
+    decades = limits[1] - limits[0]
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 else (1,)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_locator(ticker.NullLocator())
