@@ -66,6 +66,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _is_finite(value: Real) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A test of one feature: `Condition("age", ">=", 41.5)`.
@@ -121,7 +128,7 @@ class Condition:
         if isinstance(value, np.datetime64):
             fits = not np.isnat(value)
         else:
-            fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+            fits = isinstance(value, Real) and not isinstance(value, bool) and _is_finite(value)
         if not fits:
             raise InputError(
                 f"the threshold of '{self.feature} {self.op}' must be a finite number or a "

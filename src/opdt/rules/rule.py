@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.rules.condition import Condition
+from opdt.rules.exports import Exports
 from opdt.table import open_source, raw_column
 
+if TYPE_CHECKING:
+    from opdt.rules.export.cases import Cases
 
-class Rule:
+
+def plain_label(label: Any) -> Any:
+    """A class as Python's own scalar, whatever array it came from."""
+    is_date = isinstance(label, np.datetime64)
+    return label.item() if isinstance(label, np.generic) and not is_date else label
+
+
+def same_label(one: Any, other: Any) -> bool:
+    """Whether two classes are equal and of the same type: 1 is not True."""
+    return type(one) is type(other) and bool(one == other)
+
+
+class Rule(Exports):
     """IF all conditions hold THEN the class: data, never code.
 
     Two rules are equal when they have the same set of conditions and the same class, in
@@ -43,8 +58,7 @@ class Rule:
             if not isinstance(condition, Condition):
                 raise InputError(f"a rule is made of Condition objects, got {condition!r}.")
         self._conditions = tuple(dict.fromkeys(conditions))
-        is_date = isinstance(label, np.datetime64)
-        self._label = label.item() if isinstance(label, np.generic) and not is_date else label
+        self._label = plain_label(label)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -60,6 +74,11 @@ class Rule:
     def features(self) -> tuple[str, ...]:
         """Names of the features used, each once."""
         return tuple(dict.fromkeys(c.feature for c in self._conditions))
+
+    @property
+    def body(self) -> str:
+        """Text of the conditions alone."""
+        return " AND ".join(map(str, self._conditions)) or "(any row)"
 
     def covers(self, X: Any) -> NDArray[np.bool_]:
         """Rows of `X` on which every condition holds, boolean, shape (n_rows,).
@@ -79,13 +98,42 @@ class Rule:
                 fires &= condition.holds(values, missing)
         return fires
 
+    def to_sql_case(
+        self,
+        dialect: str = "duckdb",
+        *,
+        default: Any = None,
+        types: Mapping[str, str] | None = None,
+    ) -> str:
+        """SQL `CASE` that gives the rule's class where it fires, else `default`.
+
+        Parameters
+        ----------
+        dialect, types
+            As of `to_sql`.
+        default : scalar, optional
+            A class of the same kind as the rule's; without it other rows get NULL.
+
+        Examples
+        --------
+        >>> Rule([Condition("age", "is missing")], "ask").to_sql_case("mysql", default="go on")
+        "CASE WHEN `age` IS NULL THEN 'ask' ELSE 'go on' END"
+        """
+        from opdt.rules.export.sql import sql_case
+
+        return sql_case(self._cases(default), dialect, types)
+
+    def _cases(self, default: Any = None) -> Cases:
+        """The rule with its class, and a class for all other rows."""
+        from opdt.rules.export.cases import Cases, Form
+
+        return Cases(Form.RULE, (self,), plain_label(default))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
-        return (
-            frozenset(self._conditions) == frozenset(other._conditions)
-            and type(self._label) is type(other._label)
-            and bool(self._label == other._label)
+        return frozenset(self._conditions) == frozenset(other._conditions) and same_label(
+            self._label, other._label
         )
 
     def __hash__(self) -> int:
@@ -95,8 +143,7 @@ class Rule:
         return len(self._conditions)
 
     def __str__(self) -> str:
-        body = " AND ".join(map(str, self._conditions)) or "(any row)"
-        return f"IF {body} THEN {self._label}"
+        return f"IF {self.body} THEN {self._label}"
 
     def __repr__(self) -> str:
         return f"Rule([{', '.join(map(repr, self._conditions))}], {self._label!r})"

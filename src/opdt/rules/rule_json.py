@@ -1,4 +1,4 @@
-"""Rules as JSON, version 1; `rule.schema.json` beside this file is the schema."""
+"""Rules, rule lists and rule sets as JSON, version 1; `rule.schema.json` is the schema."""
 
 from __future__ import annotations
 
@@ -13,52 +13,75 @@ import numpy as np
 from opdt.errors import InputError
 from opdt.rules.condition import Condition, Op
 from opdt.rules.rule import Rule
+from opdt.rules.rule_list import RuleList
+from opdt.rules.rule_set import RuleSet
+
+AnyRule = Rule | RuleList | RuleSet
 
 VERSION = 1
 _DATE = re.compile(r"-?\d{4,}(-\d\d(-\d\d(T\d\d(:\d\d(:\d\d(\.\d+)?)?)?)?)?)?")
+# The key that says what a file holds, with its version, and the keys that go with it.
+_RULE = ("opdt_rule", "label", "conditions", "info")
+_LIST = ("opdt_rule_list", "rules", "default", "info")
+_SET = ("opdt_rule_set", "label", "rules", "default", "info")
 
 
-def rule_to_dict(rule: Rule, info: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The rule as plain data; `info` is carried along for people and never read back."""
-    if not _is_scalar(rule.label):
-        raise InputError(
-            f"the class {rule.label!r} cannot be written as JSON; classes are texts, numbers or "
-            "booleans."
-        )
-    data: dict[str, Any] = {
-        "opdt_rule": VERSION,
-        "label": rule.label,
-        "conditions": [_condition_to_dict(c) for c in rule.conditions],
-    }
+def rule_to_dict(rule: AnyRule, info: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The rule, rule list or rule set as plain data.
+
+    `info` is carried along for people and never read back.
+    """
+    data: dict[str, Any]
+    if isinstance(rule, Rule):
+        data = {"opdt_rule": VERSION, **_rule_body(rule)}
+    elif isinstance(rule, RuleList):
+        data = {"opdt_rule_list": VERSION, "rules": [_rule_body(each) for each in rule.rules]}
+    else:
+        bodies = [{"conditions": _conditions_to_list(each)} for each in rule.rules]
+        data = {"opdt_rule_set": VERSION, "label": _encode_label(rule.label), "rules": bodies}
+    if not isinstance(rule, Rule):
+        data["default"] = None if rule.default is None else _encode_label(rule.default)
     if info is not None:
         data["info"] = info
     return data
 
 
-def rule_from_dict(data: Any, source: str = "the rule") -> Rule:
-    """The rule that `rule_to_dict` wrote; `source` names it in messages."""
-    if not isinstance(data, dict) or "opdt_rule" not in data:
+def rule_to_json(rule: AnyRule, info: dict[str, Any] | None = None) -> str:
+    """The rule, rule list or rule set as JSON text."""
+    return json.dumps(rule_to_dict(rule, info), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def rule_from_dict(data: Any, source: str = "the rule") -> AnyRule:
+    """The rule, rule list or rule set that `rule_to_dict` wrote; `source` names it in messages."""
+    keys = next((k for k in (_RULE, _LIST, _SET) if isinstance(data, dict) and k[0] in data), None)
+    if keys is None:
         raise InputError(f"{source} is not a rule of opdt: it has no key 'opdt_rule'.")
-    if data["opdt_rule"] != VERSION or isinstance(data["opdt_rule"], bool):
+    if data[keys[0]] != VERSION or isinstance(data[keys[0]], bool):
         raise InputError(
-            f"{source} has version {data['opdt_rule']!r} of the rule format, this opdt reads "
+            f"{source} has version {data[keys[0]]!r} of the rule format, this opdt reads "
             f"version {VERSION}; write it again or update opdt."
         )
-    unknown = [key for key in data if key not in ("opdt_rule", "label", "conditions", "info")]
-    if unknown:
-        raise InputError(f"{source} has a key {unknown[0]!r} that a rule does not have.")
-    conditions, label = data.get("conditions"), data.get("label")
-    if not isinstance(conditions, list):
-        raise InputError(f"'conditions' of {source} must be a list, got {conditions!r}.")
-    if not _is_scalar(label):
-        raise InputError(f"'label' of {source} must be a text, number or boolean, got {label!r}.")
-    return Rule([_condition_from_dict(c, source) for c in conditions], label)
+    _check_keys(data, keys, source)
+    if keys is _RULE:
+        return _rule_from(data, source)
+    bodies, default = data.get("rules"), data.get("default")
+    if not isinstance(bodies, list):
+        raise InputError(f"'rules' of {source} must be a list, got {bodies!r}.")
+    if "default" not in data:
+        raise InputError(f"{source} has no key 'default'; null leaves rows without a class.")
+    if default is not None:
+        default = _decode_label(default, "default", source)
+    if keys is _LIST:
+        return RuleList([_part_from(each, _RULE[1:3], source) for each in bodies], default)
+    label = _decode_label(data.get("label"), "label", source)
+    parts = [_part_from(each, _RULE[2:3], source, {"label": label}) for each in bodies]
+    return RuleSet(parts, label, default)
 
 
-def write_rule(path: str | Path, rule: Rule, info: dict[str, Any] | None = None) -> None:
-    """Write the rule as JSON, whole or not at all."""
+def write_rule(path: str | Path, rule: AnyRule, info: dict[str, Any] | None = None) -> None:
+    """Write the rule, rule list or rule set as JSON, whole or not at all."""
     path = Path(path)
-    text = json.dumps(rule_to_dict(rule, info), indent=2, ensure_ascii=False, allow_nan=False)
+    text = rule_to_json(rule, info)
     draft = path.with_name(path.name + ".part")
     try:
         draft.write_text(text + "\n", encoding="utf-8")
@@ -68,8 +91,8 @@ def write_rule(path: str | Path, rule: Rule, info: dict[str, Any] | None = None)
         raise InputError(f"cannot write the rule file {str(path)!r}: {error.strerror}.") from None
 
 
-def read_rule(path: str | Path) -> Rule:
-    """Read a rule from a JSON file."""
+def read_rule(path: str | Path) -> AnyRule:
+    """Read a rule, rule list or rule set from a JSON file."""
     path = Path(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -78,6 +101,53 @@ def read_rule(path: str | Path) -> Rule:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is not a JSON file: {error}.") from None
     return rule_from_dict(data, repr(str(path)))
+
+
+def _rule_body(rule: Rule) -> dict[str, Any]:
+    return {"label": _encode_label(rule.label), "conditions": _conditions_to_list(rule)}
+
+
+def _conditions_to_list(rule: Rule) -> list[dict[str, Any]]:
+    return [_condition_to_dict(condition) for condition in rule.conditions]
+
+
+def _rule_from(data: dict[str, Any], source: str) -> Rule:
+    conditions = data.get("conditions")
+    if not isinstance(conditions, list):
+        raise InputError(f"'conditions' of {source} must be a list, got {conditions!r}.")
+    label = _decode_label(data.get("label"), "label", source)
+    return Rule([_condition_from_dict(c, source) for c in conditions], label)
+
+
+def _part_from(
+    data: Any, keys: tuple[str, ...], source: str, more: dict[str, Any] | None = None
+) -> Rule:
+    """One rule of a list or a set."""
+    if not isinstance(data, dict):
+        raise InputError(f"a rule of {source} must have 'conditions', got {data!r}.")
+    _check_keys(data, keys, f"a rule of {source}")
+    return _rule_from({**data, **(more or {})}, source)
+
+
+def _check_keys(data: dict[str, Any], keys: tuple[str, ...], source: str) -> None:
+    unknown = [key for key in data if key not in keys]
+    if unknown:
+        raise InputError(f"{source} has a key {unknown[0]!r} that a rule does not have.")
+
+
+def _encode_label(label: Any) -> Any:
+    if not _is_scalar(label):
+        raise InputError(
+            f"the class {label!r} cannot be written as JSON; classes are texts, numbers or "
+            "booleans."
+        )
+    return label
+
+
+def _decode_label(label: Any, key: str, source: str) -> Any:
+    if not _is_scalar(label):
+        raise InputError(f"{key!r} of {source} must be a text, number or boolean, got {label!r}.")
+    return label
 
 
 def _is_scalar(value: Any) -> bool:
