@@ -8,10 +8,12 @@ import typer
 
 import opdt
 from opdt.cli.apply import apply
+from opdt.cli.datasets import datasets
 from opdt.cli.demo import demo
 from opdt.cli.engines import engines
 from opdt.cli.fit import fit
 from opdt.cli.group import Group, examples
+from opdt.cli.reproduce import reproduce
 from opdt.cli.structure import structure
 
 app = typer.Typer(
@@ -45,6 +47,14 @@ app.command(
 )(apply)
 app.command(epilog=examples("opdt engines"))(engines)
 app.add_typer(structure, name="structure")
+app.add_typer(datasets, name="datasets")
+app.command(
+    epilog=examples(
+        "opdt reproduce",
+        "opdt reproduce training test --splits 10 --seeds 5 --jobs 2",
+        "opdt reproduce all --quick --jobs 2 --out quick",
+    )
+)(reproduce)
 
 
 @app.callback(invoke_without_command=True)

@@ -332,7 +332,8 @@ NOTES = (
     "as 0, as in the paper. OPDT is this library's search engine with free structure, both "
     "classes and a proof of each optimum; the paper's is a mixed-integer program on an Apple M2 "
     "with a limit of ten minutes. Runtimes are the processor time of one thread for learning "
-    "alone; compiled code and packages are loaded before. Standard deviations of the paper are those of its appendix."
+    "alone; compiled code and packages are loaded before. Standard deviations of the paper are "
+    "those of its appendix."
 )
 
 TRAINING = Experiment(

@@ -10,6 +10,10 @@ from opdt.errors import InputError
 from opdt.experiments.cell import Cell, Record, Scalar
 from opdt.experiments.tables import Comparison
 
+# What a quick run takes where nothing else is asked for.
+QUICK_SPLITS = 2
+QUICK_SEEDS = 1
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -91,6 +95,10 @@ class Results(Mapping[str, Record]):
 
     def __len__(self) -> int:
         return len(self._records)
+
+    def only(self, cells: Iterable[Cell]) -> Results:
+        """The results of some of the cells."""
+        return Results(cells, self._records, self._failures, self.settings)
 
     def record(self, kind: str, /, **parameters: Scalar) -> Record | None:
         """The record of exactly this cell, or None."""

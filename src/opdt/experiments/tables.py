@@ -75,8 +75,11 @@ class Entry:
 
     @property
     def within(self) -> bool | None:
-        """Whether ours lies within one standard deviation of the paper's; None if unknown."""
-        if self.difference is None or self.paper_sd is None:
+        """Whether ours lies within one standard deviation of the paper's; None if unknown.
+
+        Times depend on the machine, so they are not judged.
+        """
+        if self.difference is None or self.paper_sd is None or self.is_time:
             return None
         return abs(self.difference) <= self.paper_sd
 

@@ -1,0 +1,129 @@
+"""`opdt reproduce`: run the paper's tables and figures again."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opdt.experiments.experiment import Experiment, Settings
+
+EVERYTHING = "all"
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Experiments, or 'all'; none lists them."),
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Random splits (10; quick: 2).")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Most seeds per split (the paper's; quick: 1)."),
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these datasets: 'german,pima'.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these methods: 'opdt,ripper'.")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For each solve of a mixed-integer program."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes.")] = 1,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder of the results; continued."),
+    ] = Path("reproduction"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small run: all of it in ten minutes on two cores.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder with the raw files of the datasets.")
+    ] = None,
+) -> int:
+    """Run tables and figures of the paper again, and put ours beside the paper's.
+
+    Each finished measurement is on disk at once: a run that was stopped goes on where it was.
+    """
+    from opdt.cli.console import notes, stderr, stdout
+    from opdt.cli.run_view import RunView, list_experiments, show_files, show_page
+    from opdt.experiments.output import write_pages
+    from opdt.experiments.runner import Interrupted, run
+
+    if not names:
+        list_experiments(stdout())
+        return 0
+    chosen = _chosen(names)
+    settings = _settings(splits, seeds, datasets, methods, time_limit, quick=quick)
+    for line in dict.fromkeys(line for each in chosen for line in each.skipped(settings)):
+        stderr().print(line, style="yellow", soft_wrap=True)
+    try:
+        with RunView() as view, notes():
+            results = run(chosen, out, settings, jobs=jobs, progress=view, folder=data)
+    except Interrupted:
+        stderr().print(
+            f"stopped; what is finished is kept in {str(out)!r}: the same command goes on there.",
+            soft_wrap=True,
+        )
+        raise
+    pages = write_pages(chosen, results, out)
+    shown = [] if EVERYTHING in names else pages
+    for page, following in zip_longest(shown, shown[1:]):
+        # Experiments of one kind share their notes, which need be read once.
+        last = following is None or following.experiment.notes != page.experiment.notes
+        show_page(stdout(), page, notes=last)
+    show_files(stdout(), pages, results, out)
+    return 0
+
+
+def _chosen(names: Sequence[str]) -> list[Experiment]:
+    from opdt.experiments.registry import EXPERIMENTS, get_experiment
+
+    wanted = EXPERIMENTS if EVERYTHING in names else dict.fromkeys(names)
+    return [get_experiment(name) for name in wanted]
+
+
+def _settings(
+    splits: int | None,
+    seeds: int | None,
+    datasets: str | None,
+    methods: str | None,
+    time_limit: float | None,
+    *,
+    quick: bool,
+) -> Settings:
+    from opdt.datasets.registry import find
+    from opdt.errors import InputError
+    from opdt.experiments.comparison import METHODS
+    from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, Settings
+
+    for name in _parts(datasets) or ():
+        find(name)
+    for name in _parts(methods) or ():
+        if name not in METHODS:
+            raise InputError(f"'--methods' has {name!r}; the methods are {', '.join(METHODS)}.")
+    usual = Settings()
+    return Settings(
+        splits=splits or (QUICK_SPLITS if quick else usual.splits),
+        seeds=seeds or (QUICK_SEEDS if quick else usual.seeds),
+        datasets=_parts(datasets),
+        methods=_parts(methods),
+        time_limit=time_limit,
+        quick=quick,
+    )
+
+
+def _parts(text: str | None) -> tuple[str, ...] | None:
+    """The names of an option, apart by commas."""
+    if text is None:
+        return None
+    return tuple(part.strip() for part in text.split(",") if part.strip())
