@@ -1,0 +1,198 @@
+"""What a rule is worth on rows it has not seen, with exact intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+
+from opdt.errors import InputError
+from opdt.rules import Rule
+from opdt.table import open_source, raw_column
+
+Method = Literal["exact", "wilson"]
+
+
+def share_interval(
+    part: int, whole: int, level: float = 0.95, method: Method = "exact"
+) -> tuple[float, float]:
+    """The confidence interval of a share: `part` of `whole` rows.
+
+    Parameters
+    ----------
+    part, whole : int
+        Rows that have a property, and all rows; independent draws from what is asked about.
+    level : float
+        Confidence level, between 0 and 1.
+    method : "exact" or "wilson"
+        Clopper and Pearson's interval, which holds the true share with at least the stated
+        probability, or Wilson's, which is shorter and holds it with about that probability.
+
+    Returns
+    -------
+    low, high : float
+        From 0 to 1 where there are no rows: nothing is known.
+
+    Examples
+    --------
+    >>> low, high = share_interval(10, 10)
+    >>> round(low, 3), high
+    (0.692, 1.0)
+    """
+    return _interval(part, whole, level, method, "two-sided")
+
+
+def lower_bound(part: int, whole: int, level: float = 0.95, method: Method = "exact") -> float:
+    """A share that the true one exceeds with this confidence: one end of a one-sided interval.
+
+    Takes the arguments of `share_interval`.
+
+    Examples
+    --------
+    >>> round(lower_bound(59, 59), 3)
+    0.95
+    """
+    return _interval(part, whole, level, method, "greater")[0]
+
+
+@dataclass(frozen=True)
+class HoldoutReport:
+    """What a rule does on rows that had no part in finding it; `holdout_report` makes it.
+
+    Attributes
+    ----------
+    n_rows, n_class : int
+        Held-out rows, and those of the rule's class among them.
+    covered, correct : int
+        Rows on which the rule fires, and those of its class among them.
+    precision, coverage, base_rate : float
+        correct / covered, covered / n_rows and n_class / n_rows; NaN where nothing is divided.
+    precision_interval, coverage_interval : tuple of float
+        Clopper–Pearson intervals.
+    precision_bound : float
+        One-sided: the precision is at least this, with the confidence of `level`.
+    level : float
+    p_value : float
+        Fisher's exact test, one-sided: the probability of at least so many correct rows if the
+        rule's class were spread over the held-out rows by chance. The rule was fixed before, so
+        no search has to be accounted for.
+    """
+
+    n_rows: int
+    n_class: int
+    covered: int
+    correct: int
+    precision: float
+    coverage: float
+    base_rate: float
+    precision_interval: tuple[float, float]
+    coverage_interval: tuple[float, float]
+    precision_bound: float
+    level: float
+    p_value: float
+
+    def __str__(self) -> str:
+        low, high = self.precision_interval
+        least, most = self.coverage_interval
+        return "\n".join(
+            [
+                f"held-out rows  {self.n_rows:,}",
+                f"precision      {self.precision:.1%}  ({self.correct:,} of {self.covered:,}; "
+                f"{self.level:.0%} interval {low:.1%} to {high:.1%})",
+                f"at least       {self.precision_bound:.1%}  (one-sided, {self.level:.0%})",
+                f"coverage       {self.coverage:.1%}  ({self.covered:,} of {self.n_rows:,}; "
+                f"{self.level:.0%} interval {least:.1%} to {most:.1%})",
+                f"base rate      {self.base_rate:.1%}",
+                f"by chance      p = {self.p_value:.2g}",
+            ]
+        )
+
+
+def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutReport:
+    """The rule's precision and coverage on held-out rows, with exact intervals.
+
+    The intervals hold if the rows are independent draws from where the rule is to be used, and
+    had no part in finding the rule or in choosing `w`, structure, depth or the rule itself.
+
+    Parameters
+    ----------
+    rule : Rule
+    X : data frame, mapping of columns, 2-D array or path
+        Held-out rows; only the rule's own columns are needed.
+    y : array-like of shape (n_rows,), or str
+        Labels, or the name of the column of `X` that holds them.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Examples
+    --------
+    >>> from opdt import Condition, Rule
+    >>> rule = Rule([Condition("age", ">=", 40)], "ill")
+    >>> report = holdout_report(rule, {"age": [25, 31, 47, 52]}, ["well", "ill", "ill", "ill"])
+    >>> report.precision, report.p_value
+    (1.0, 0.5)
+    """
+    from scipy.stats import hypergeom
+
+    if not isinstance(rule, Rule):
+        raise InputError(f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule.")
+    check_level(level)
+    source = open_source(X)
+    fires = rule.covers(source)
+    labels = np.asarray(raw_column(source, y)[0] if isinstance(y, str) else y)
+    if labels.shape != fires.shape:
+        raise InputError(
+            f"'y' must have one label for each of the {len(fires)} rows, got shape {labels.shape}."
+        )
+    right = np.fromiter((each == rule.label for each in labels.tolist()), bool, len(labels))
+    n_rows, n_class = len(fires), int(right.sum())
+    covered, correct = int(fires.sum()), int((fires & right).sum())
+    return HoldoutReport(
+        n_rows=n_rows,
+        n_class=n_class,
+        covered=covered,
+        correct=correct,
+        precision=_ratio(correct, covered),
+        coverage=_ratio(covered, n_rows),
+        base_rate=_ratio(n_class, n_rows),
+        precision_interval=share_interval(correct, covered, level),
+        coverage_interval=share_interval(covered, n_rows, level),
+        precision_bound=lower_bound(correct, covered, level),
+        level=float(level),
+        p_value=float(min(1.0, hypergeom.sf(correct - 1, n_rows, n_class, covered))),
+    )
+
+
+def check_level(level: Any) -> float:
+    """A confidence level, or one sentence."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
+        raise InputError(f"'level' must be a number between 0 and 1, got {level!r}.")
+    return float(level)
+
+
+def _interval(
+    part: Any, whole: Any, level: Any, method: Any, alternative: str
+) -> tuple[float, float]:
+    from scipy.stats import binomtest
+
+    for name, value in (("part", part), ("whole", whole)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+            raise InputError(f"'{name}' must be a number of rows, an int >= 0, got {value!r}.")
+    if part > whole:
+        raise InputError(f"'part' must be at most 'whole', got {part} of {whole}.")
+    if method not in ("exact", "wilson"):
+        raise InputError(f"'method' must be 'exact' or 'wilson', got {method!r}.")
+    checked = check_level(level)
+    if whole == 0:
+        return 0.0, 1.0
+    # SciPy calls the one-sided interval that is bounded below that of "greater".
+    test = binomtest(int(part), int(whole), alternative=alternative)
+    interval = test.proportion_ci(confidence_level=checked, method=method)
+    return float(interval.low), float(interval.high)
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else math.nan

@@ -1,0 +1,324 @@
+"""Is the pattern real? The p-value of the optimum, with the search over all rules in it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.analysis.repeats import Repeats, Tell
+from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
+from opdt.analysis.shuffling import Shuffler
+from opdt.discover import resolve_budget
+from opdt.engines import Engine, get_engine
+from opdt.errors import InputError, OpdtWarning
+from opdt.problem import Objective, Problem
+from opdt.problem.objective import as_written
+from opdt.solution import Budget, Clock, Solution, StopReason
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationTest:
+    """How often tables with permuted labels hold a rule as good as the one found.
+
+    Attributes
+    ----------
+    p_value : float
+        Under the null hypothesis at most u with probability at most u, for every u.
+    hits : int
+        Permutations that hold a rule of at least the observed value, undecided ones included.
+    n_undecided : int
+        Permutations whose search met a limit; they count as hits.
+    n_done, n_permutations : int
+        Permutations that count, and those that were asked for.
+    stopped_early : bool
+        Whether so many hits had come that no further permutation was needed.
+    stopped_by : StopReason
+        `finished`, or the limit that left permutations out.
+    alpha : float
+        The level of the test.
+    solution : Solution
+        The rule of the data as they are.
+    n_rows, n_strata, seed : int
+    seconds : float
+        Time of everything, the first search included.
+    null_values : ndarray of float of shape (n_done,), or None
+        The optimum of each permutation, where they were asked for.
+    """
+
+    p_value: float
+    hits: int
+    n_undecided: int
+    n_done: int
+    n_permutations: int
+    stopped_early: bool
+    stopped_by: StopReason
+    alpha: float
+    solution: Solution
+    n_rows: int
+    n_strata: int
+    seed: int
+    seconds: float
+    null_values: NDArray[np.float64] | None = None
+
+    @property
+    def value(self) -> float:
+        """The value of the rule of the data as they are."""
+        return self.solution.value
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value is at most alpha."""
+        return self.p_value <= self.alpha
+
+    def __str__(self) -> str:
+        if self.stopped_early:
+            done = f"{self.n_done:,} (stopped early, {self.n_permutations:,} planned)"
+        elif self.stopped_by is not StopReason.FINISHED:
+            done = f"{self.n_done:,} of {self.n_permutations:,} ({self.stopped_by})"
+        else:
+            done = f"{self.n_done:,}"
+        undecided = f" ({self.n_undecided:,} of them undecided)" if self.n_undecided else ""
+        strata = f", within {self.n_strata:,} strata" if self.n_strata > 1 else ""
+        smallest = not self.hits and self.stopped_by is StopReason.FINISHED
+        note = ", the smallest that so many permutations can give" if smallest else ""
+        return "\n".join(
+            [
+                f"p-value       {format_p_value(self.p_value)}{note}",
+                f"permutations  {done}{strata}",
+                f"as good       {self.hits:,}{undecided}",
+            ]
+        )
+
+
+def permutation_test(
+    X: Any,
+    y: Any = None,
+    *,
+    n_permutations: int = 999,
+    strata: Any = None,
+    seed: int = 0,
+    alpha: float = 0.05,
+    early_stop: bool = True,
+    weights_follow: str | None = None,
+    keep_values: bool = False,
+    engine: str | Engine = "search",
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    budget: Budget | None = None,
+    progress: Tell = None,
+    **settings: Unpack[Settings],
+) -> PermutationTest:
+    """The p-value of the best rule of a table, with the search for it taken into account.
+
+    The labels are put into random order and the whole search is repeated, over all rules and
+    all classes that the search on the data may choose from: does *any* rule now reach the
+    observed value? The null hypothesis is that labels and features have nothing to do with each
+    other (within the strata): that any order of the labels is as likely as the one observed.
+
+    Parameters
+    ----------
+    X, y
+        As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
+        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `kinds`, `engine`,
+        `time_limit`, `n_jobs` and `budget`. Time and threads are for all searches together,
+        nodes and memory for each.
+    n_permutations : int
+        The smallest p-value is 1 / (1 + n_permutations).
+    strata : name of a column of X, or array-like of shape (n_rows,), optional
+        Labels change places only between rows of one stratum: what differs between strata
+        (clinics, years, age groups) is then no evidence for a rule.
+    seed : int
+        Permutation number i depends on the seed and on i alone.
+    alpha : float
+        The level of the test; decides when early stopping ends it.
+    early_stop : bool
+        Stop after ceil(alpha × (1 + n_permutations)) hits, when the p-value is known to be
+        above alpha (Besag and Clifford 1991). It is then hits / permutations done.
+    weights_follow : "features", "labels" or None
+        What a row's weight stays with: with the row's features (survey weights, exposure), or
+        with its label (class weights). None: with the label where all rows of a class have the
+        same weight, else with the features.
+    keep_values : bool
+        Find the optimum of each permutation (`null_values`), not only whether it is a hit.
+        Takes longer; the p-value is the same.
+    progress : callable, optional
+        Called with a `RepeatProgress` from time to time.
+
+    Returns
+    -------
+    PermutationTest
+
+    Notes
+    -----
+    Without a limit p = (1 + hits) / (1 + n), where n permutations were done. The p-value stays
+    valid, if less sharp, where something is left undecided: a rule that is not proven optimal
+    is a lower bar for the permutations, and a permutation whose own search meets a limit counts
+    as a hit. When a time limit or Ctrl-C ends the test, the permutation under way counts as a
+    hit, so p = (2 + hits) / (2 + n); this takes for granted that how long a search takes says
+    nothing else about its outcome.
+
+    References
+    ----------
+    Besag, J. and Clifford, P. (1991). Sequential Monte Carlo p-values. Biometrika 78, 301–304.
+
+    Examples
+    --------
+    >>> age, smoker = list(range(20, 50)), ["no", "yes"] * 15
+    >>> ill = [years >= 40 for years in age]
+    >>> test = permutation_test({"age": age, "smoker": smoker}, ill, n_permutations=99)
+    >>> print(test.solution.rule, "| p =", test.p_value)
+    IF age < 40 THEN False | p = 0.01
+    """
+    problem = build_problem(X, y, **settings)
+    return permute(
+        problem,
+        get_engine(engine),
+        resolve_budget(budget, time_limit, n_jobs).start(),
+        plan=_plan(n_permutations, alpha, early_stop, keep_values),
+        shuffler=Shuffler.of(problem, check_seed(seed), strata, weights_follow),
+        tell=progress,
+    )
+
+
+class Plan(NamedTuple):
+    """How many permutations, until how many hits, and whether for their optimum."""
+
+    n_permutations: int
+    most_hits: int | None
+    alpha: float
+    keep_values: bool
+
+
+class Draw(NamedTuple):
+    """One permutation: whether it reaches the observed value, and its optimum if asked for."""
+
+    hit: bool
+    decided: bool
+    value: float = math.nan
+
+
+def permute(
+    problem: Problem, engine: Engine, clock: Clock, *, plan: Plan, shuffler: Shuffler, tell: Tell
+) -> PermutationTest:
+    """Solve the problem, and see how often permuted labels reach the same value."""
+    limits = replace(clock.budget, seconds=_left(clock))
+    solution = engine.solve(problem, limits)
+    judge = _judge(problem, engine, solution, keep_values=plan.keep_values)
+
+    def enough(draws: Sequence[Draw]) -> bool:
+        return plan.most_hits is not None and sum(d.hit for d in draws) >= plan.most_hits
+
+    repeats = Repeats(
+        lambda index, budget: judge(shuffler.objective(index), budget),
+        plan.n_permutations,
+        clock,
+        enough=enough,
+        tell=tell,
+    )
+    if solution.stopped_by in (StopReason.INTERRUPTED, StopReason.CANCELLED):
+        repeats.stopped_by = solution.stopped_by
+    else:
+        repeats.run(problem)
+    draws = repeats.results
+    hits = sum(draw.hit for draw in draws)
+    cut = repeats.stopped_by is not StopReason.FINISHED
+    return PermutationTest(
+        p_value=sequential_p_value(hits, len(draws), stopped_early=repeats.is_enough, cut=cut),
+        hits=hits,
+        n_undecided=sum(not draw.decided for draw in draws),
+        n_done=len(draws),
+        n_permutations=plan.n_permutations,
+        stopped_early=repeats.is_enough and len(draws) < plan.n_permutations,
+        stopped_by=repeats.stopped_by,
+        alpha=plan.alpha,
+        solution=solution,
+        n_rows=problem.table.n_rows,
+        n_strata=shuffler.n_strata,
+        seed=shuffler.seed,
+        seconds=clock.elapsed(),
+        null_values=np.array([draw.value for draw in draws]) if plan.keep_values else None,
+    )
+
+
+def sequential_p_value(hits: int, done: int, *, stopped_early: bool, cut: bool = False) -> float:
+    """The p-value after so many hits among so many permutations.
+
+    `stopped_early` says that sampling ended because of the last hit, and `cut` that a limit
+    ended it during the next permutation, which then counts as a hit.
+    """
+    if stopped_early:
+        return hits / done
+    return (1 + hits + cut) / (1 + done + cut)
+
+
+def format_p_value(p_value: float) -> str:
+    """Two digits, or three decimals."""
+    return f"{p_value:.3f}" if p_value >= 0.0095 else f"{p_value:.2g}"
+
+
+Judge = Callable[[Objective, Budget], Draw]
+
+
+def _judge(problem: Problem, engine: Engine, solution: Solution, *, keep_values: bool) -> Judge:
+    """What decides whether permuted labels reach the value of the solution."""
+    from opdt.engines.search import SearchEngine, Searcher
+
+    goal = solution.value
+    if goal == -math.inf or (goal == 0 and problem.may_be_empty):
+        return lambda objective, budget: Draw(hit=True, decided=True, value=goal)
+    if not isinstance(engine, SearchEngine):
+
+        def solve(objective: Objective, budget: Budget) -> Draw:
+            found = engine.solve(problem.with_objective(objective), budget)
+            return _draw(found, goal, proves=engine.proves_optimality)
+
+        return solve
+    if keep_values:
+        searcher = Searcher(problem, engine.switches)
+        return lambda objective, budget: _draw(
+            searcher.solve(objective, budget=budget), goal, proves=True
+        )
+    # Greedy rules to start from seldom reach the goal, and nothing else is of interest.
+    decider = Searcher(problem, replace(engine.switches, seeding=False))
+
+    def decide(objective: Objective, budget: Budget) -> Draw:
+        try:
+            return Draw(decider.reaches(goal, objective, budget=budget), decided=True)
+        except InputError:  # not decided within the budget
+            return Draw(hit=True, decided=False)
+
+    return decide
+
+
+def _draw(found: Solution, goal: float, *, proves: bool) -> Draw:
+    """The permutation's outcome; where its optimum is not known, the bound stands for it."""
+    value = found.bound if proves else found.value
+    decided = not proves or found.bound == found.value or found.value >= goal or value < goal
+    return Draw(value >= goal, decided, value)
+
+
+def _left(clock: Clock) -> float | None:
+    return None if clock.budget.seconds is None else max(0.0, clock.remaining())
+
+
+def _plan(n_permutations: Any, alpha: Any, early_stop: Any, keep_values: bool) -> Plan:
+    planned = check_count("n_permutations", n_permutations)
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
+        raise InputError(f"'alpha' must be a number between 0 and 1, got {alpha!r}.")
+    least = math.ceil(1 / as_written(float(alpha))) - 1
+    if planned < least:
+        warnings.warn(
+            f"{planned} permutations cannot give a p-value of {alpha:g} or less; "
+            f"ask for at least {least}.",
+            OpdtWarning,
+            stacklevel=3,
+        )
+    most = math.ceil(as_written(float(alpha)) * (1 + planned)) if early_stop else None
+    return Plan(planned, most, float(alpha), keep_values)

@@ -1,0 +1,63 @@
+"""The arguments of `discover` that say what is searched, for functions that search many times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, TypedDict, Unpack
+
+from opdt.discover import (
+    Groups,
+    StructureLike,
+    resolve_constraints,
+    resolve_structure,
+    resolve_table,
+)
+from opdt.errors import InputError
+from opdt.problem import Constraints, Problem
+from opdt.problem.groups import check_groups
+
+
+class Settings(TypedDict, total=False):
+    """What is searched; each as in `opdt.discover`."""
+
+    max_depth: int | None
+    w: float
+    structure: StructureLike
+    groups: Groups | None
+    target: Any
+    constraints: Constraints | Mapping[str, Any] | None
+    sample_weight: Any
+    kinds: Mapping[str, str] | None
+
+
+def build_problem(X: Any, y: Any, **settings: Unpack[Settings]) -> Problem:
+    """The problem that `discover` would solve with these arguments."""
+    for name in settings:
+        if name not in Settings.__annotations__:
+            known = ", ".join(Settings.__annotations__)
+            raise InputError(f"{name!r} is no argument of discover; what is searched: {known}.")
+    table = resolve_table(X, y, settings.get("sample_weight"), settings.get("kinds"))
+    shape, file_groups = resolve_structure(settings.get("structure"), settings.get("max_depth"))
+    return Problem.build(
+        table,
+        structure=shape,
+        groups={**file_groups, **check_groups(settings.get("groups"))},
+        w=settings.get("w", 10.0),
+        target=settings.get("target"),
+        constraints=resolve_constraints(settings.get("constraints")),
+    )
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number of at least 1, or one sentence."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InputError(f"'{name}' must be an int >= 1, got {value!r}.")
+    return int(value)
+
+
+def check_seed(seed: Any) -> int:
+    """A whole number of at least 0, or one sentence."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"'seed' must be an int >= 0, got {seed!r}.")
+    return int(seed)
