@@ -148,3 +148,12 @@ def dress(ax: Axes, theme: Theme) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set(color=theme.ink, size=9)
     ax.title.set_color(theme.ink)
+
+
+def plain_log(axis: Any, limits: tuple[float, float]) -> None:
+    """Ticks of a logarithmic axis with these limits as plain numbers: 20, 50, 100, 200."""
+    ticker = matplotlib("ticker")
+    decades = limits[1] - limits[0]
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 else (1,)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_locator(ticker.NullLocator())

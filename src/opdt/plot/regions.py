@@ -16,6 +16,7 @@ from opdt.plot.canvas import (
     axes_for,
     dress,
     matplotlib,
+    plain_log,
     settle,
     size_in_points,
     theme_of,
@@ -27,6 +28,7 @@ from opdt.plot.words import (
     LITERAL,
     asks,
     count,
+    key_below,
     rows_text,
     share,
     shorten,
@@ -283,7 +285,7 @@ class _Picture:
             self.ax.plot(
                 *((edge, ends) if upright else (ends, edge)),
                 color=self.theme.rule,
-                lw=4,
+                lw=3,
                 solid_capstyle="butt",
                 transform=across,
                 clip_on=False,
@@ -347,25 +349,7 @@ class _Picture:
                 state = "not covered" if not covered else "covered (error)" if at else "covered"
                 short = shorten(name, 0.25 * width, _SMALL)
                 texts.append(f"{short}, {state}: {count(counts[at])}")
-        below = matplotlib("transforms").ScaledTranslation(
-            0, -self._foot() / 72, self.ax.figure.dpi_scale_trans
-        )
-        legend = self.ax.legend(
-            handles,
-            ["?"] * len(handles),  # a label that starts with '_' would be left out
-            loc="upper left",
-            bbox_to_anchor=(0, 0),
-            bbox_transform=self.ax.transAxes + below,
-            ncols=2,
-            frameon=False,
-            borderaxespad=0,
-            borderpad=0,
-            handletextpad=0.4,
-            columnspacing=2,
-            fontsize=_SMALL,
-        )
-        for text, words in zip(legend.get_texts(), texts, strict=True):
-            text.set(text=words, color=self.theme.ink, **LITERAL)
+        key_below(self.ax, self.theme, handles, texts, self._foot(), columns=2)
 
     def _foot(self) -> float:
         """Points below the axes that ticks and label need."""
@@ -382,12 +366,3 @@ def rule_text(rows: RuleRows) -> str:
 
 def _tick(text: str, room: float, which: str) -> str:
     return "\n".join(wrap(text, room, 8, 3)) if which == "x" else shorten(text, room, 8)
-
-
-def plain_log(axis: Any, limits: tuple[float, float]) -> None:
-    """Ticks of a logarithmic axis with these limits as plain numbers: 20, 50, 100, 200."""
-    ticker = matplotlib("ticker")
-    decades = limits[1] - limits[0]
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if decades < 3.5 else (1,)))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axis.set_minor_locator(ticker.NullLocator())

@@ -7,9 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from opdt.plot.canvas import matplotlib
+from opdt.plot.canvas import POINTS_PER_INCH, Theme, matplotlib
 from opdt.rules import Condition, Op
 from opdt.rules.condition import format_value
 
@@ -157,8 +155,44 @@ def and_more(names: Sequence[str], room: float, size: float) -> str:
     return shorten(listed[0], room - width_of(more, size), size) + more
 
 
-def as_numbers(values: Any) -> Any:
-    """Values as matplotlib's floats; dates become days."""
-    if getattr(values, "dtype", np.dtype(float)).kind == "M":
-        return matplotlib("dates").date2num(values)
-    return np.asarray(values, dtype=float)
+def seconds_text(seconds: float) -> str:
+    """A duration in the unit that suits it."""
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.3g} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def key_below(
+    ax: Axes,
+    theme: Theme,
+    handles: Sequence[Any],
+    texts: Sequence[str],
+    down: float,
+    *,
+    columns: int,
+) -> None:
+    """Write the key so many points below the axes, entries running down the columns."""
+    below = matplotlib("transforms").ScaledTranslation(
+        0, -down / POINTS_PER_INCH, ax.figure.dpi_scale_trans
+    )
+    legend = ax.legend(
+        handles,
+        ["?"] * len(handles),  # a label that starts with '_' would be left out
+        loc="upper left",
+        bbox_to_anchor=(0, 0),
+        bbox_transform=ax.transAxes + below,
+        ncols=columns,
+        frameon=False,
+        borderaxespad=0,
+        borderpad=0,
+        handletextpad=0.5,
+        columnspacing=2,
+        fontsize=8,
+    )
+    for text, words in zip(legend.get_texts(), texts, strict=True):
+        text.set(text=words, color=theme.ink, **LITERAL)
