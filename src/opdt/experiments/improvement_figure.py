@@ -16,10 +16,12 @@ def draw_trees(problem: Problem, solutions: Mapping[str, Solution], path: Path) 
     figure = matplotlib("figure").Figure(figsize=(7 * len(solutions), 5.2), dpi=150)
     width = 1 / len(solutions)
     for at, (name, solution) in enumerate(solutions.items()):
-        ax = figure.add_axes((at * width + 0.01, 0.01, width - 0.02, 0.9))
+        ax = figure.add_axes((at * width + 0.01, 0.01, width - 0.02, 0.87))
         tree = solution.details if solution.engine == "bsccart" else solution
         split_tree(tree, problem, ax=ax)
-        figure.text((at + 0.5) * width, 0.95, f"{name}: VI {solution.value:g}",
-                    ha="center", va="center", fontsize=13)  # fmt: skip
+        middle, words = (at + 0.5) * width, f"{name}: VI {solution.value:g}"
+        figure.text(middle, 0.97, words, ha="center", va="top", fontsize=13)
+        # The colours of the classes change sides with the class of the rule, so it is said here.
+        figure.text(middle, 0.915, str(solution.rule), ha="center", va="top", fontsize=8)
     figure.savefig(path)
     return path

@@ -20,7 +20,7 @@ def draw_path(
     for ax, (part, points) in zip(panels, ours.items(), strict=True):
         theme = theme_of(ax)
         dress(ax, theme)
-        _path(ax, weights, paper[part], theme.rest, "s", "the paper's split")
+        _path(ax, weights, paper[part], theme.soft, "s", "the paper's split")
         _path(ax, weights, points, theme.rule, "o", "ours, mean over splits")
         ax.set_title("training rows" if part == "train" else "test rows", fontsize=10)
         ax.set_xlabel("coverage")

@@ -155,8 +155,8 @@ def engine_of(cell: Cell) -> Engine:
     if cell["engine"] == SEARCH:
         return SearchEngine()
     return MIPEngine(
-        solver="scip",
-        formulation="paper",
+        solver=cell.get("solver", "scip"),
+        formulation=cell.get("formulation", "paper"),
         warm_start=cell["warm_start"],
         priorities=cell["priorities"],
     )

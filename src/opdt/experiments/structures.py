@@ -13,6 +13,7 @@ from opdt.experiments.solve_tables import (
     RUNTIME,
     VI,
     SolveColumn,
+    processor_words,
     solve_table,
     verdict_table,
 )
@@ -85,10 +86,12 @@ def tables(results: Results) -> list[Comparison]:
                     columns(search, RUNTIME, 4), results),
     ]  # fmt: skip
     if small:
+        solves = [cell for each in STRUCTURES for name in small for cell in program(each)(name)]
         found += [
             solve_table(f"VI: {mip}", small, columns(program, VI, 0), results),
             solve_table(f"Runtime in seconds: {mip}", small,
-                        columns(program, RUNTIME, 2), results),
+                        columns(program, RUNTIME, 2), results,
+                        caption=processor_words(solves, results)),
             verdict_table(f"Against the proven optimum: {mip}", small,
                           [(each, program(each), first(each)) for each in STRUCTURES], results),
         ]  # fmt: skip
