@@ -56,17 +56,21 @@ def verdict_table(
 
     A column is its name, the cells of the program and those of the proven optima.
     """
-    rows: dict[str, list[Entry | None]] = {}
-    for dataset in datasets:
-        rows[SOURCES[dataset].title] = [
-            Entry(dataset, method_of(cells(dataset)), "outcome", verdict)
-            if (verdict := _verdict(cells(dataset), optima(dataset), results))
-            else None
+    rows = {
+        SOURCES[dataset].title: [
+            Entry(
+                dataset,
+                method_of(cells(dataset)),
+                "outcome",
+                _verdict(cells(dataset), optima(dataset), results),
+                note=_why_missing([*cells(dataset), *optima(dataset)], results),
+            )
             for _, cells, optima in columns
         ]
-    kept = {name: entries for name, entries in rows.items() if any(entries)}
+        for dataset in datasets
+    }
     heads = tuple(Column(name, ours_only=True) for name, _, _ in columns)
-    return Comparison(title, heads, kept, **more)
+    return Comparison(title, heads, rows, **more)
 
 
 def processor_words(cells: Iterable[Cell], results: Results) -> str:
@@ -114,7 +118,7 @@ def _why_missing(cells: Iterable[Cell], results: Results) -> str:
     return ""
 
 
-def _verdict(cells: Sequence[Cell], optima: Sequence[Cell], results: Results) -> str:
+def _verdict(cells: Sequence[Cell], optima: Sequence[Cell], results: Results) -> str | None:
     """How often the optimum was found and proven, and by how much it was missed."""
     pairs = [
         (results[cell.key], results[optimum.key])
@@ -122,7 +126,7 @@ def _verdict(cells: Sequence[Cell], optima: Sequence[Cell], results: Results) ->
         if cell.key in results and optimum.key in results
     ]
     if not pairs:
-        return ""
+        return None
     missed = [best["vi"] - found["vi"] for found, best in pairs]
     proven = sum(bool(found["proven"]) for found, _ in pairs)
     if len(pairs) == 1:
