@@ -1,0 +1,60 @@
+"""Rules in other languages: SQL, Python, pandas, polars, PMML, and words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from opdt.errors import InputError
+from opdt.rules.export.dialects import DIALECTS
+from opdt.rules.export.plan import column_types
+
+if TYPE_CHECKING:
+    from opdt.rules.rule_json import AnyRule
+
+__all__ = ["DIALECTS", "FORMATS", "column_types", "export"]
+
+FORMATS = (
+    "sql",
+    "sql-case",
+    "python",
+    "pandas",
+    "polars",
+    "json",
+    "pmml",
+    "english",
+    "markdown",
+    "latex",
+)
+
+
+def export(
+    rule: AnyRule, to: str, *, dialect: str = "duckdb", types: Mapping[str, str] | None = None
+) -> str:
+    """The rule as text in one of `FORMATS`.
+
+    Parameters
+    ----------
+    rule : Rule, RuleList or RuleSet
+    to : str
+        One of `FORMATS`.
+    dialect : str
+        The dialect of SQL.
+    types : mapping of feature to type, optional
+        As of `Rule.to_sql`, for SQL and PMML.
+    """
+    views = {
+        "sql": lambda: rule.to_sql(dialect, types=types),
+        "sql-case": lambda: rule.to_sql_case(dialect, types=types),
+        "python": rule.to_python,
+        "pandas": rule.to_pandas,
+        "polars": rule.to_polars_source,
+        "json": rule.to_json,
+        "pmml": lambda: rule.to_pmml(types=types),
+        "english": rule.to_english,
+        "markdown": rule.to_markdown,
+        "latex": rule.to_latex,
+    }
+    if to not in views:
+        raise InputError(f"'to' must be one of {', '.join(FORMATS)}, got {to!r}.")
+    return views[to]()

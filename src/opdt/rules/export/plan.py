@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,9 @@ import numpy as np
 from opdt.errors import InputError
 from opdt.rules.condition import Condition, Op
 from opdt.rules.export.cases import kind_of
+from opdt.rules.export.numbers import is_whole, next_double
 from opdt.rules.rule import Rule
 from opdt.table import open_source
-
-# Whole numbers below this size are doubles too, so comparing either way gives the same answer.
-EXACT = 2**53
 
 
 class ColumnType(StrEnum):
@@ -67,12 +64,26 @@ class Test:
     values: tuple[Any, ...] = ()
 
 
-def plan(rule: Rule, types: Mapping[str, str] | None) -> list[Test]:
-    """The rule's conditions as tests of typed columns, in the same order."""
+def plan(rules: Sequence[Rule], types: Mapping[str, str] | None) -> list[list[Test]]:
+    """The conditions of each rule as tests of typed columns, in the same order.
+
+    A type that is not given is inferred from all conditions on the column, in whichever rule.
+    """
     known = check_types(types)
+    conditions = [condition for rule in rules for condition in rule.conditions]
+    inferred = {
+        feature: _inferred([c for c in conditions if c.feature == feature], feature)
+        for feature in dict.fromkeys(c.feature for c in conditions)
+        if feature not in known
+    }
     return [
-        _test(condition, known.get(condition.feature) or _inferred(rule, condition.feature))
-        for condition in rule.conditions
+        [
+            _given(condition, known[condition.feature])
+            if condition.feature in known
+            else _test(condition, inferred[condition.feature])
+            for condition in rule.conditions
+        ]
+        for rule in rules
     ]
 
 
@@ -131,18 +142,8 @@ def as_instant(value: np.datetime64, feature: str) -> datetime:
     return plain
 
 
-def next_double(value: Any) -> float:
-    """The smallest double that is not below a number: it parts all doubles as the number does."""
-    try:
-        double = float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -float(np.finfo(np.float64).max)
-    return math.nextafter(double, math.inf) if Fraction(double) < Fraction(value) else double
-
-
-def _inferred(rule: Rule, feature: str) -> ColumnType:
-    """What the values that the rule compares a column with say about its type."""
-    conditions = [c for c in rule.conditions if c.feature == feature]
+def _inferred(conditions: Sequence[Condition], feature: str) -> ColumnType:
+    """What the values that a column is compared with say about its type."""
     thresholds = [c.value for c in conditions if c.op.is_threshold]
     if thresholds:
         is_date = isinstance(thresholds[0], np.datetime64)
@@ -166,14 +167,18 @@ def _levels(condition: Condition) -> list[Any]:
     return [condition.value] if condition.op in (Op.EQ, Op.NE) else []
 
 
+def _given(condition: Condition, of: ColumnType) -> Test:
+    if of is not ColumnType.BOOLEAN or not condition.op.needs_value:
+        return _test(condition, of)
+    # The column holds two values only, so the condition may as well be put to both.
+    holds = condition.holds(np.array([0, 1]), np.zeros(2, dtype=bool))
+    return Test(condition.feature, of, Op.IN, tuple(np.array([False, True])[holds].tolist()))
+
+
 def _test(condition: Condition, of: ColumnType) -> Test:
     feature, op = condition.feature, condition.op
     if not op.needs_value:
         return Test(feature, of, op)
-    if of is ColumnType.BOOLEAN:
-        # The column holds two values only, so the condition may as well be put to both.
-        holds = condition.holds(np.array([0, 1]), np.zeros(2, dtype=bool))
-        return Test(feature, of, Op.IN, tuple(np.array([False, True])[holds].tolist()))
     if op.is_threshold:
         return Test(feature, of, op, (_threshold(condition, of),))
     found = (_level(level, of, feature) for level in _levels(condition))
@@ -190,7 +195,7 @@ def _threshold(condition: Condition, of: ColumnType) -> Any:
         return as_instant(value, feature)
     if of is ColumnType.INTEGER:
         return math.ceil(value)
-    if of is ColumnType.NUMBER and _is_whole(value):
+    if of is ColumnType.NUMBER and is_whole(value):
         return int(value)
     return next_double(value)
 
@@ -204,18 +209,11 @@ def _level(level: Any, of: ColumnType, feature: str) -> Any:
         return level if kind == "text" else None
     if kind not in ("number", "boolean"):
         return None
+    if of is ColumnType.BOOLEAN:
+        return level
     if of is ColumnType.INTEGER:
         return int(level) if level == math.floor(level) else None
-    if of is ColumnType.NUMBER and _is_whole(level):
+    if of is ColumnType.NUMBER and is_whole(level):
         return int(level)
     double = next_double(level)
     return double if double == level else None
-
-
-def _is_whole(value: Any) -> bool:
-    """Whether a number is best compared as a whole one where the column's type is not known.
-
-    At this size every double is whole, so a column of doubles is parted the same way, while
-    whole numbers would be rounded by a comparison with a double. NumPy has none beyond 2**64.
-    """
-    return bool(-(2**63) <= value < 2**64 and abs(value) >= EXACT and value == math.floor(value))

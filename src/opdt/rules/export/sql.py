@@ -9,7 +9,7 @@ from typing import Any
 from opdt.errors import InputError
 from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, check_labels
-from opdt.rules.export.dialects import Dialect, NaN, find_dialect
+from opdt.rules.export.dialects import NaN, find_dialect
 from opdt.rules.export.plan import ColumnType, Test, plan
 from opdt.rules.export.sql_literals import Literals, Tree
 
@@ -40,42 +40,38 @@ def sql_predicts(
     cases: Cases, label: Any, dialect: str, types: Mapping[str, str] | None = None
 ) -> str:
     """The expression that is true where the class that comes out is `label`, never NULL."""
-    writer = _Writer(find_dialect(dialect), types)
+    writer = _Writer(find_dialect(dialect))
     marks = Cases(
         cases.form,
         tuple(type(rule)(rule.conditions, int(rule.label == label)) for rule in cases.rules),
         int(cases.default is not None and bool(cases.default == label)),
     )
-    tree = exp.EQ(this=writer.case(marks), expression=writer.number(1))
+    tree = exp.EQ(this=writer.case(marks, types), expression=writer.number(1))
     return tree.sql(dialect=writer.dialect.name)
 
 
 def condition_tree(cases: Cases, dialect: str, types: Mapping[str, str] | None = None) -> Tree:
     """The tree of `sql_condition`."""
-    writer = _Writer(find_dialect(dialect), types)
-    return writer.any_of([writer.conjunction(plan(rule, types)) for rule in cases.rules])
+    writer = _Writer(find_dialect(dialect))
+    return writer.any_of([writer.conjunction(tests) for tests in plan(cases.rules, types)])
 
 
 def case_tree(cases: Cases, dialect: str, types: Mapping[str, str] | None = None) -> Tree:
     """The tree of `sql_case`."""
     check_labels(cases)
-    return _Writer(find_dialect(dialect), types).case(cases)
+    return _Writer(find_dialect(dialect)).case(cases, types)
 
 
 class _Writer(Literals):
     """Builds the conditions of one dialect."""
 
-    def __init__(self, dialect: Dialect, types: Mapping[str, str] | None) -> None:
-        super().__init__(dialect)
-        self.types = types
-
-    def case(self, cases: Cases) -> Tree:
+    def case(self, cases: Cases, types: Mapping[str, str] | None) -> Tree:
         """`CASE WHEN` with one branch for each rule; without rules the default alone."""
         if not cases.rules:
             return self.label(cases.default)
         branches = [
-            exp.If(this=self.conjunction(plan(rule, self.types)), true=self.label(rule.label))
-            for rule in cases.rules
+            exp.If(this=self.conjunction(tests), true=self.label(rule.label))
+            for rule, tests in zip(cases.rules, plan(cases.rules, types), strict=True)
         ]
         default = None if cases.default is None else self.label(cases.default)
         return exp.Case(ifs=branches, default=default)

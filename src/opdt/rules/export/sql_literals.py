@@ -6,12 +6,11 @@ import re
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from opdt.errors import EngineUnavailable, InputError
 from opdt.rules.condition import Op
 from opdt.rules.export.dialects import Dialect
-from opdt.rules.export.plan import EXACT, Test
+from opdt.rules.export.numbers import EXACT, is_single
+from opdt.rules.export.plan import Test
 
 try:
     from sqlglot import exp
@@ -99,7 +98,7 @@ class Literals:
         text = repr(value).removesuffix(".0")
         if sum(map(str.isdigit, text.partition("e")[0].strip("0."))) > self.dialect.digits:
             return _fraction(value)
-        if self.dialect.exponents and "e" not in text and not _is_single(value):
+        if self.dialect.exponents and "e" not in text and not is_single(value):
             text += "e0"
         return exp.Literal.number(text)
 
@@ -121,12 +120,6 @@ def _times(left: Tree, right: Tree) -> Tree:
 
 def _over(left: Tree, right: Tree) -> Tree:
     return exp.Div(this=left, expression=right, typed=True, safe=True)
-
-
-def _is_single(value: float) -> bool:
-    """Whether a float of single precision holds the number too, so that no type rounds it."""
-    with np.errstate(over="ignore"):
-        return bool(float(np.float32(value)) == value)
 
 
 def _checked(text: str, what: str) -> str:
