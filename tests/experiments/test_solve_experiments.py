@@ -38,7 +38,6 @@ def record(cell: Cell) -> dict:
         "proven": proven,
         "seconds": 2.0,
         "seconds_to_best": 1.0,
-        "cpu_seconds": 1.5,
     }
 
 
@@ -91,7 +90,7 @@ def test_structures_are_solved_on_every_split_and_by_the_program_on_the_first():
 @needs_solver
 def test_structure_tables_hold_means_the_papers_number_and_the_outcome():
     tables = structures.tables(results_of(structures, Settings(splits=3)))
-    vi, runtime, mip_vi, mip_runtime, outcome = tables
+    vi, runtime, mip_vi, _, outcome = tables
     at = STRUCTURES.index("cat-num")
     entry = vi.rows["German"][at]
     # 10, 11 and 12 over the splits.
@@ -101,7 +100,6 @@ def test_structure_tables_hold_means_the_papers_number_and_the_outcome():
     assert (entry.ours, entry.paper, entry.is_time) == (0.5, 1006.65, True)
     assert vi.rows["Parkinsons"][-1].paper is None
     assert (mip_vi.rows["Hepatitis"][at].ours, mip_vi.rows["Hepatitis"][at].paper) == (10, 38)
-    assert mip_runtime.caption.endswith("had 1.5 s of the processor in 2.0 s.")
     texts = [entry.ours for entry in outcome.rows["Hepatitis"]]
     assert texts == ["optimal, bound 99"] * 4 + ["optimal, proven"]
 
