@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from opdt.datasets.registry import SOURCES
@@ -71,18 +70,6 @@ def verdict_table(
     }
     heads = tuple(Column(name, ours_only=True) for name, _, _ in columns)
     return Comparison(title, heads, rows, **more)
-
-
-def processor_words(cells: Iterable[Cell], results: Results) -> str:
-    """How much of the processor the solver had while its clock ran; empty without records."""
-    records = [results[cell.key] for cell in cells if cell.key in results]
-    if not records:
-        return ""
-    processor, clock = (fmean(each[name] for each in records) for name in ("cpu_seconds", RUNTIME))
-    return (
-        f"The limit is of the clock; on average a solve had {processor:.1f} s of the processor "
-        f"in {clock:.1f} s."
-    )
 
 
 def method_of(cells: Sequence[Cell]) -> str:
