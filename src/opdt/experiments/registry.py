@@ -27,9 +27,7 @@ MEASURES: dict[str, str] = {
     "dataset": "opdt.experiments.dataset_table:measure",
     "structure": "opdt.experiments.structures:measure",
     "improvement": "opdt.experiments.improvement:measure",
-    "enhancement": "opdt.experiments.enhancements:measure",
     "rule": "opdt.experiments.measure_rule:measure",
-    "solution_time": "opdt.experiments.solution_time:measure",
     "sensitivity": "opdt.experiments.sensitivity:measure",
     "importance": "opdt.experiments.importance:measure",
 }

@@ -8,10 +8,10 @@ import signal
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -80,9 +80,13 @@ def run(
         waiting = [c for c in cells if c.key not in known or known[c.key].record is None]
         note_run(out, settings, [each.name for each in experiments], jobs, cells)
         clock = _Clock(waiting, jobs, progress)
-        for cell, outcome in _outcomes(waiting, jobs):
-            store.append(cell, outcome)
-            clock.finished(cell, outcome)
+        try:
+            with closing(_outcomes(waiting, jobs)) as outcomes:
+                for cell, outcome in outcomes:
+                    store.append(cell, outcome)
+                    clock.finished(cell, outcome)
+        except KeyboardInterrupt:
+            raise Interrupted from None
     return read_results(experiments, out, settings)
 
 
@@ -131,28 +135,27 @@ class _Clock:
         self._progress(RunProgress(self._done, self._total, seconds, remaining, cell, failure))
 
 
-def _outcomes(waiting: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Outcome]]:
+def _outcomes(waiting: Sequence[Cell], jobs: int) -> Generator[tuple[Cell, Outcome], None, None]:
     if jobs == 1 or len(waiting) < 2:
         return _in_this_process(waiting)
     return _in_processes(waiting, jobs)
 
 
-def _in_this_process(waiting: Sequence[Cell]) -> Iterator[tuple[Cell, Outcome]]:
+def _in_this_process(waiting: Sequence[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     with threadpool_limits(1), _noticed_interrupt() as interrupted:
         for cell in waiting:
-            try:
-                outcome = _attempt(cell)
-            except KeyboardInterrupt:
-                raise Interrupted from None
+            outcome = _attempt(cell)
             # An engine answers Ctrl-C with the best rule so far, which is no measurement.
             if interrupted.is_set():
-                raise Interrupted
+                raise KeyboardInterrupt
             yield cell, outcome
 
 
-def _in_processes(waiting: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Outcome]]:
+def _in_processes(
+    waiting: Sequence[Cell], jobs: int
+) -> Generator[tuple[Cell, Outcome], None, None]:
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         min(jobs, len(waiting)),
@@ -170,15 +173,12 @@ def _in_processes(waiting: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Ou
             for future in finished:
                 yield running[future], future.result()
                 del running[future]
-        pool.shutdown()
     except BrokenProcessPool:
         names = "; ".join(map(str, running.values()))
         raise OpdtError(
             f"a worker process died, perhaps for want of memory, while it measured: {names}. "
             "What was finished is kept; run the same command again, with fewer '--jobs'."
         ) from None
-    except KeyboardInterrupt:
-        raise Interrupted from None
     finally:
         # The results of what is still running are nobody's.
         for process in set(multiprocessing.active_children()) - others:

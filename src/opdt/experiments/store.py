@@ -64,15 +64,12 @@ class Store:
     def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("ab+")
-        _lock(self._file, self.path)
-        self._file.seek(0)
-        content = self._file.read()
-        whole = self._whole(content)
-        if whole:
-            self._check_header(whole.splitlines()[0])
-        self._file.truncate(len(whole))
-        if not whole:
-            self._write(_HEADER)
+        try:
+            _lock(self._file, self.path)
+            self._repair(self._file)
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(
@@ -81,9 +78,23 @@ class Store:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _repair(self, file: BinaryIO) -> None:
+        """Cut off a torn last line, and write the header where there is none."""
+        file.seek(0)
+        content = file.read()
+        whole = self._whole(content)
+        if whole or not _as_line(_HEADER).startswith(content):
+            self._check_header(content.partition(b"\n")[0])
+        file.truncate(len(whole))
+        if not whole:
+            self._write(_HEADER)
 
     def append(self, cell: Cell, outcome: Outcome) -> None:
         """Write one finished cell, on the disk when this returns."""
@@ -98,8 +109,7 @@ class Store:
     def _write(self, line: Mapping[str, Any]) -> None:
         if self._file is None:
             raise RuntimeError("the store is not open")
-        text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        self._file.write(text.encode() + b"\n")
+        self._file.write(_as_line(line))
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -131,6 +141,11 @@ class Store:
             raise InputError(
                 f"line {number} of {str(self.path)!r} is damaged; remove the line and run again."
             ) from None
+
+
+def _as_line(line: Mapping[str, Any]) -> bytes:
+    text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() + b"\n"
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
