@@ -39,7 +39,6 @@ class Theme:
     rule_tint: str
     track: str
     classes: tuple[str, ...]
-    rest: str
 
 
 LIGHT = Theme(
@@ -50,8 +49,7 @@ LIGHT = Theme(
     rule="#00785A",
     rule_tint="#DDF2EA",
     track="#E9E9E9",
-    classes=("#0072B2", "#D55E00", "#B0568B", "#B37700", "#3A8FC4", "#222222"),
-    rest="#8A8A8A",
+    classes=("#0072B2", "#D55E00", "#B0568B", "#B37700", "#3A8FC4", "#7A7A7A"),
 )
 DARK = Theme(
     ink="#EDEDED",
@@ -61,8 +59,7 @@ DARK = Theme(
     rule="#2FC79A",
     rule_tint="#12382D",
     track="#33363C",
-    classes=("#56B4E9", "#F08A3C", "#E39CC4", "#F0E442", "#9DB7FF", "#EDEDED"),
-    rest="#9A9A9A",
+    classes=("#56B4E9", "#F08A3C", "#E39CC4", "#F0E442", "#9DB7FF", "#9A9A9A"),
 )
 
 
@@ -128,8 +125,9 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 
 def settle(ax: Axes) -> None:
     """Let a figure with a layout give the axes their place, before text is fitted to them."""
-    if ax.figure.get_layout_engine() is not None:
-        ax.figure.canvas.figure.draw_without_rendering()  # of the whole figure, were it a part
+    layout = ax.figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(ax.figure.canvas.figure)  # the whole figure, were the axes in a part of it
 
 
 def blank(ax: Axes) -> tuple[float, float]:

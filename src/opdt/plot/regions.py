@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from opdt.plot.canvas import (
 )
 from opdt.plot.rows import Mask, RuleRows
 from opdt.plot.scales import Scale, class_scale, scale_of
-from opdt.plot.spread import pitch_of, sample, spread
+from opdt.plot.spread import Paper, pitch_of, sample, spread
 from opdt.plot.words import (
     LITERAL,
     asks,
@@ -33,6 +34,7 @@ from opdt.plot.words import (
     share,
     shorten,
     shown,
+    width_of,
     wrap,
 )
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 _SIZE = (6.4, 5.6)  # inches of a new figure
 _TITLE, _TEXT, _SMALL = 10.0, 9.0, 8.0
+_MANY_ERRORS = 100  # more are not drawn any larger than other rows
 
 
 def region(
@@ -126,18 +129,19 @@ class _Picture:
     covered: Mask
 
     def draw(self) -> None:
-        """Draw everything, from the ground up."""
+        """Draw everything; words around the axes come first, for they decide what room is left."""
         dress(self.ax, self.theme)
         self._axis(self.x, "x")
         self._axis(self.y, "y")
         settle(self.ax)
-        self._area()
-        kinds = 2 * self.rows.codes + self.covered
-        among = np.flatnonzero(self.passes)
-        chosen = sample(kinds, among)
-        self._points(chosen)
+        chosen = sample(2 * self.rows.codes + self.covered, np.flatnonzero(self.passes))
         self._head(len(chosen))
         self._key()
+        settle(self.ax)
+        self._name(self.x, "x")
+        self._name(self.y, "y")
+        self._area()
+        self._points(chosen)
 
     # -- axes -------------------------------------------------------------------------------
 
@@ -158,9 +162,15 @@ class _Picture:
             axis.set_ticks([place for place, _ in scale.ticks], texts, **LITERAL)
         elif scale.strip is not None:
             self._strip(scale, which)
+        getattr(ax, f"set_{which}label")(" ")  # keeps its place
+
+    def _name(self, scale: Scale, which: str) -> None:
+        """Name an axis, and mark and name on the other side what the rule asks of it."""
+        room = size_in_points(self.ax)[which == "y"]
         name = shown(scale.name) + (" (log scale)" if scale.log else "")
-        text = shorten(name, size_in_points(ax)[which == "y"], _TEXT)
-        getattr(ax, f"set_{which}label")(text, **LITERAL)
+        getattr(self.ax, f"set_{which}label")(shorten(name, room, _TEXT), **LITERAL)
+        if scale.asks:
+            self._side(scale, room, upright=which == "y")
 
     def _tick_room(self, scale: Scale, which: str) -> float:
         width = size_in_points(self.ax)[0]
@@ -205,12 +215,8 @@ class _Picture:
                 self.ax.add_patch(patch)
 
     def _points(self, chosen: NDArray[np.intp]) -> None:
-        size, scales = self._marker_size(chosen), (self.x, self.y)
-        dot = [
-            1.3 * np.sqrt(size) / points * (scale.limits[1] - scale.limits[0])
-            for scale, points in zip(scales, size_in_points(self.ax), strict=True)
-        ]
-        places = spread(self.x, self.y, chosen, self.rows.codes, (dot[0], dot[1]))
+        size = self._marker_size(chosen)
+        places = spread(self.x, self.y, chosen, self.rows.codes, self._paper(1.3 * np.sqrt(size)))
         x, y = self.x.drawn(places[0]), self.y.drawn(places[1])
         codes, inside = self.rows.codes[chosen], self.covered[chosen]
         for at in reversed(range(len(self.rows.classes))):
@@ -224,12 +230,12 @@ class _Picture:
         """The area of a mark, in square points."""
         if not (self.x.levels and self.y.levels):
             return float(np.clip(300 / np.sqrt(max(1, len(chosen))), 9, 36))
-        pitch = pitch_of(self.x, self.y, chosen)
-        steps = [
-            pitch * points / (scale.limits[1] - scale.limits[0])
-            for scale, points in zip((self.x, self.y), size_in_points(self.ax), strict=True)
-        ]
-        return float(np.clip((0.68 * min(steps)) ** 2, 2, 60))
+        return float(np.clip((0.68 * pitch_of(self.x, self.y, chosen, self._paper())) ** 2, 2, 60))
+
+    def _paper(self, mark: float = 0.0) -> Paper:
+        width, height = size_in_points(self.ax)
+        (left, right), (low, high) = self.x.limits, self.y.limits
+        return Paper(width / (right - left), height / (high - low), mark)
 
     def _mark(self, at: int, *, covered: bool, size: float) -> dict[str, Any]:
         """How a row is drawn: hollow outside, filled inside, with a dark rim where it is wrong."""
@@ -240,26 +246,21 @@ class _Picture:
         style |= {"fc": colour, "zorder": 4 if at else 3}
         if at == 0:
             return {**style, "s": 1.3 * size, "ec": self.theme.paper, "linewidths": 0.3}
-        crowded = self.x.levels and self.y.levels
-        return {
-            **style,
-            "s": (1.0 if crowded else 1.5) * size,
-            "ec": self.theme.ink,
-            "linewidths": 0.9 if crowded else 1.2,
-        }
+        crowded = (self.x.levels and self.y.levels) or self.n_errors > _MANY_ERRORS
+        rim = {"s": (1.0 if crowded else 1.5) * size, "linewidths": 0.7 if crowded else 1.2}
+        return {**style, **rim, "ec": self.theme.ink}
+
+    @cached_property
+    def n_errors(self) -> int:
+        """Covered rows of another class."""
+        return sum(self.rows.counts(self.covered)[1:])
 
     # -- words ------------------------------------------------------------------------------
 
     def _head(self, n_drawn: int) -> None:
-        """Above the axes: the rule, its numbers, and what is left out; on the sides, its tests."""
-        width, height = size_in_points(self.ax)
-        width -= 2 * _SMALL  # a test on the right takes some of the width once it is written
-        up = 5.0
-        if self.x.asks:
-            self._side(self.x, width, upright=False)
-            up += 1.6 * _SMALL
-        if self.y.asks:
-            self._side(self.y, height, upright=True)
+        """Write above the axes the rule, its numbers, and what is left out."""
+        width = size_in_points(self.ax)[0] - 2 * _SMALL  # a test on the right takes some of it
+        up = 5 + 1.6 * _SMALL if self.x.asks else 5.0
         for line in reversed(self._remarks(n_drawn)):
             for text in reversed(wrap(line, width, _SMALL, 2)):
                 self.ax.annotate(
@@ -309,7 +310,7 @@ class _Picture:
 
     def _remarks(self, n_drawn: int) -> list[str]:
         counts = self.rows.counts(self.covered)
-        total, errors = sum(counts), sum(counts[1:])
+        total, errors = sum(counts), self.n_errors
         lines = [
             f"covers {count(total)} of {rows_text(self.rows.n_rows)}: {count(counts[0])} "
             f"{self.rows.classes[0]} ({share(counts[0], total)}), {count(errors)} "
@@ -347,8 +348,9 @@ class _Picture:
                     )
                 )
                 state = "not covered" if not covered else "covered (error)" if at else "covered"
-                short = shorten(name, 0.25 * width, _SMALL)
-                texts.append(f"{short}, {state}: {count(counts[at])}")
+                rest = f", {state}: {count(counts[at])}"
+                room = 0.5 * width - 4 * _SMALL - width_of(rest, _SMALL)
+                texts.append(shorten(name, room, _SMALL) + rest)
         key_below(self.ax, self.theme, handles, texts, self._foot(), columns=2)
 
     def _foot(self) -> float:

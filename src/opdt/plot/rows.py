@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES
-from opdt.plot.words import shown
+from opdt.plot.words import class_text
 from opdt.rules import Condition, Rule
 from opdt.solution import Solution
 from opdt.table import Source, open_source, raw_column
@@ -39,6 +39,7 @@ class RuleRows:
     classes: tuple[str, ...]
     _source: Source
     _columns: dict[str, str]
+    _read: dict[str, tuple[NDArray[Any], Mask]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any) -> RuleRows:
@@ -53,16 +54,14 @@ class RuleRows:
         """Number of rows."""
         return len(self.codes)
 
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of all features there are."""
-        return tuple(self._columns)
-
     def values(self, feature: str) -> tuple[NDArray[Any], Mask]:
         """The values of a feature and which are missing; numbers if a condition wants numbers."""
-        numeric = any(c.op.is_threshold for c in self.rule.conditions if c.feature == feature)
-        column = self._columns.get(feature, feature)
-        return raw_column(self._source, column, kind="numeric" if numeric else None)
+        if feature not in self._read:
+            numeric = any(c.op.is_threshold for c in self.rule.conditions if c.feature == feature)
+            column = self._columns.get(feature, feature)
+            kind = "numeric" if numeric else None
+            self._read[feature] = raw_column(self._source, column, kind=kind)
+        return self._read[feature]
 
     def holds(self, conditions: Iterable[Condition]) -> Mask:
         """Rows on which all of these conditions hold."""
@@ -133,7 +132,7 @@ def _coded(labels: NDArray[Any], label: Any) -> tuple[NDArray[np.intp], tuple[st
     for cell in cells:
         numbers[cell] += 1
     others = sorted((c for c in numbers if c != label), key=lambda c: (-numbers[c], str(c)))
-    names = [shown(each) for each in (label, *others)]
+    names = [class_text(each) for each in (label, *others)]
     if len(names) > MAX_CLASSES:
         kept = MAX_CLASSES - 1
         names[kept:] = [f"{len(names) - kept} other classes"]

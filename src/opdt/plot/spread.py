@@ -5,6 +5,8 @@ Nothing here is random: the same rows give the same picture.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,6 @@ from opdt.plot.scales import BAND, Floats, Scale
 
 # Rows drawn of a large table, and how many of each kind are drawn in any case.
 MAX_POINTS, AT_LEAST = 2000, 60
-
-Dot = tuple[float, float]  # width and height of a row's mark, in steps of x and y
 
 
 def sample(kinds: NDArray[np.intp], among: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -33,8 +33,19 @@ def sample(kinds: NDArray[np.intp], among: NDArray[np.intp]) -> NDArray[np.intp]
     return np.sort(np.concatenate(chosen))
 
 
-def spread(x: Scale, y: Scale, rows: NDArray[np.intp], codes: NDArray[np.intp], dot: Dot) -> Floats:
-    """Places of these rows in steps, shape (2, n_rows); `codes` are their classes.
+@dataclass(frozen=True)
+class Paper:
+    """How large things are: points in a step of x and of y, and the width of a row's mark."""
+
+    x: float
+    y: float
+    mark: float
+
+
+def spread(
+    x: Scale, y: Scale, rows: NDArray[np.intp], codes: NDArray[np.intp], paper: Paper
+) -> Floats:
+    """Places of these rows in steps, shape (2, n_rows); `codes` are the classes of all rows.
 
     In the band of a level, rows of about the same value stand in a line, class by class; on two
     axes of levels the rows of a cell stand in ranks. Neighbours have the same distance in every
@@ -42,9 +53,10 @@ def spread(x: Scale, y: Scale, rows: NDArray[np.intp], codes: NDArray[np.intp], 
     """
     at = np.stack([x.at[rows], y.at[rows]])
     if x.levels and y.levels:
-        return at + _ranks(at, codes[rows])
+        return at + _ranks(at, codes[rows], paper)
     room = np.stack([x.room[rows], y.room[rows]])
     moved = at + room * np.random.default_rng(0).uniform(-1, 1, at.shape)
+    dot = paper.mark / paper.x, paper.mark / paper.y
     for axis, scale in enumerate((x, y)):
         if scale.levels:
             across, along = dot[axis], dot[1 - axis]
@@ -59,42 +71,52 @@ def _swarm(
     if not len(band):
         return np.zeros(0)
     heap = np.stack([band, np.floor((value - value.min()) / along)])
-    _, which, sizes = np.unique(heap, axis=1, return_inverse=True, return_counts=True)
-    which = which.reshape(-1)
+    which, sizes, rank = _heaps(heap, codes)
     pitch = min(across, 2 * BAND / int(sizes.max()))
-    order = np.lexsort((np.arange(len(band)), codes, which))
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rank = np.empty(len(band))
-    rank[order] = np.arange(len(band)) - starts[which[order]]
     return np.asarray((rank - (sizes[which] - 1) / 2) * pitch)
 
 
-def _ranks(at: Floats, codes: NDArray[np.intp]) -> Floats:
+def _ranks(at: Floats, codes: NDArray[np.intp], paper: Paper) -> Floats:
     """Offsets from the middle of each cell."""
-    offsets = np.zeros_like(at)
-    cells, which, sizes = np.unique(at, axis=1, return_inverse=True, return_counts=True)
+    if not at.shape[1]:
+        return np.zeros_like(at)
+    which, sizes, rank = _heaps(at, codes)
+    pitch = _pitch(int(sizes.max()), paper)
+    most = 2 * BAND * np.array([paper.x, paper.y]) // (pitch * (1 - 1e-9))
+    width = np.ceil(np.sqrt(sizes))
+    width = np.minimum(np.maximum(width, np.ceil(sizes / most[1])), most[0])[which]
+    height = np.ceil(sizes[which] / width)
+    return np.stack(
+        [
+            (rank % width - (width - 1) / 2) * pitch / paper.x,
+            ((height - 1) / 2 - rank // width) * pitch / paper.y,
+        ]
+    )
+
+
+def _heaps(
+    heap: Floats, codes: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Each row's heap, the sizes of the heaps, and each row's rank in its heap, by class."""
+    _, which, sizes = np.unique(heap, axis=1, return_inverse=True, return_counts=True)
     which = which.reshape(-1)
-    if not len(sizes):
-        return offsets
-    pitch = _pitch(int(sizes.max()))
-    for cell in range(cells.shape[1]):
-        inside = np.flatnonzero(which == cell)
-        inside = inside[np.argsort(codes[inside], kind="stable")]
-        width = int(np.ceil(np.sqrt(len(inside))))
-        height = int(np.ceil(len(inside) / width))
-        place = np.arange(len(inside))
-        offsets[0, inside] = (place % width - (width - 1) / 2) * pitch
-        offsets[1, inside] = ((height - 1) / 2 - place // width) * pitch
-    return offsets
+    order = np.lexsort((codes, which))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rank = np.empty(len(which))
+    rank[order] = np.arange(len(which)) - starts[which[order]]
+    return which, sizes, rank
 
 
-def pitch_of(x: Scale, y: Scale, rows: NDArray[np.intp]) -> float:
-    """The distance of neighbours on two axes of levels, in steps."""
-    if not len(rows):
-        return 1.0
+def pitch_of(x: Scale, y: Scale, rows: NDArray[np.intp], paper: Paper) -> float:
+    """The distance of neighbours on two axes of levels, in points."""
     at = np.stack([x.at[rows], y.at[rows]])
-    return _pitch(int(np.unique(at, axis=1, return_counts=True)[1].max()))
+    most = np.unique(at, axis=1, return_counts=True)[1].max() if len(rows) else 1
+    return _pitch(int(most), paper)
 
 
-def _pitch(most: int) -> float:
-    return 2 * BAND / int(np.ceil(np.sqrt(most)))
+def _pitch(most: int, paper: Paper) -> float:
+    """The largest distance at which so many rows have room in a cell."""
+    across = np.arange(1, most + 1)
+    return float(
+        np.minimum(2 * BAND * paper.x / across, 2 * BAND * paper.y / np.ceil(most / across)).max()
+    )

@@ -6,12 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from opdt.discover import resolve_constraints, resolve_structure, resolve_table
 from opdt.engines.tree import SplitTree, TreeNode, opposite
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of
 from opdt.plot.layout import Box, Line, class_counts, draw_tree, figure_size
-from opdt.plot.words import and_more, asks, count, rows_text, shorten, shown, width_of, wrap
+from opdt.plot.words import (
+    and_more,
+    asks,
+    class_text,
+    count,
+    rows_text,
+    shorten,
+    shown,
+    width_of,
+    wrap,
+)
 from opdt.problem import FeatureGroups, Problem, Structure, VolumeImpurity
 from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.problem.lifting import lift_condition
@@ -233,8 +245,10 @@ class _View:
     @classmethod
     def of(cls, tree: SplitTree, problem: Problem) -> _View:
         nodes = {record.node: record for record in tree.walk(problem)}
-        others = (code for code in range(len(problem.table.classes)) if code != tree.label)
-        order = (tree.label, *others)
+        classes = [str(name) for name in problem.table.classes.tolist()]
+        numbers = np.bincount(problem.table.labels, minlength=len(classes))
+        others = (code for code in range(len(classes)) if code != tree.label)
+        order = (tree.label, *sorted(others, key=lambda code: (-numbers[code], classes[code])))
         for depth in range(tree.structure.depth, -1, -1):
             view = cls(tree, problem, nodes, order, depth)
             if sum(not box.children for box in view.box(1).walk()) <= MAX_LEAVES:
@@ -244,7 +258,7 @@ class _View:
     @property
     def class_names(self) -> list[str]:
         """What the shapes of the classes mean, the rule's class first."""
-        names = [shown(self.problem.table.classes.tolist()[code]) for code in self.order]
+        names = [class_text(self.problem.table.classes.tolist()[code]) for code in self.order]
         if len(names) <= MAX_CLASSES:
             return names
         kept = names[: MAX_CLASSES - 1]
@@ -321,7 +335,7 @@ class _View:
                 return [rows, Line.of(shorten("not a target", room, size), soft=True)]
             mark = f"{STAR} {vi}" if record.chosen else vi
             value = Line.of(shorten(mark, room, size, "bold"), weight="bold")
-            label = Line.of(shorten(shown(record.label), room, size), soft=True)
+            label = Line.of(shorten(class_text(record.label), room, size), soft=True)
             return [rows, value] if empty else [rows, value, label]
 
         pale = (empty or not target) and not record.chosen

@@ -32,7 +32,15 @@ def shown(value: Any) -> str:
     """A name, level or class as text on one line; what cannot be printed is escaped."""
     text = str(value) if isinstance(value, str) else format_value(value)
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if text.strip() else repr(text)
+    return text if text and text == text.strip() else repr(text)
+
+
+def class_text(label: Any) -> str:
+    """A class as text; of a bare number or letter it is said that it is a class."""
+    text = shown(label)
+    return (
+        text if isinstance(label, str) and len(text) > 1 and not text.isdigit() else f"class {text}"
+    )
 
 
 def width_of(text: str, size: float, weight: str = "normal") -> float:
