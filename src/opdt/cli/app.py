@@ -13,6 +13,7 @@ from opdt.cli.demo import demo
 from opdt.cli.engines import engines
 from opdt.cli.fit import fit
 from opdt.cli.group import Group, examples
+from opdt.cli.report import report
 from opdt.cli.reproduce import reproduce
 from opdt.cli.structure import structure
 
@@ -46,6 +47,12 @@ app.command(
     )
 )(apply)
 app.command(epilog=examples("opdt engines"))(engines)
+app.command(
+    epilog=examples(
+        "opdt report patients.csv --target outcome --hold-out 0.3 -o report.html",
+        "opdt report train.csv --target outcome --test test.csv --permutations 999",
+    )
+)(report)
 app.add_typer(structure, name="structure")
 app.add_typer(datasets, name="datasets")
 app.command(

@@ -58,7 +58,7 @@ def fit(
         check_output("--json", json_out, data)
     with notes(shown=not quiet):
         source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
-        table = given.build_table(source, target, numeric, categorical)
+        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

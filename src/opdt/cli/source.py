@@ -41,27 +41,51 @@ def how_written(
     return {"separator": separator, "encoding": encoding, "decimal": decimal}
 
 
-def open_data(data: Path, written: Mapping[str, str | None]) -> Source:
-    """The columns of a file or of the standard input."""
-    from opdt.table import open_source, read_frame
+def read_data(data: Path, written: Mapping[str, str | None]) -> Any:
+    """The data frame of a file or of the standard input."""
+    from opdt.table import read_frame
 
     with on_disk(data) as path:
-        return open_source(read_frame(path, **written))
+        return read_frame(path, **written)
 
 
-def build_table(
-    source: Source,
-    target: str,
-    numeric: Sequence[str] | None = None,
-    categorical: Sequence[str] | None = None,
-) -> Table:
-    """The table of a file's columns, in the kinds that the options ask for."""
-    from opdt.table import Table
+def open_data(data: Path, written: Mapping[str, str | None]) -> Source:
+    """The columns of a file or of the standard input."""
+    from opdt.table import open_source
 
-    kinds = {
+    return open_source(read_data(data, written))
+
+
+def part_rows(frame: Any, share: float | None, seed: int) -> tuple[Any, Any]:
+    """The rows of a frame without a random share of them, and that share; None for no share."""
+    import narwhals as nw
+    import numpy as np
+
+    if share is None:
+        return frame, None
+    if not 0 < share < 1:
+        raise InputError(f"'--hold-out' must be a share between 0 and 1, got {share:g}.")
+    rows = nw.from_native(frame, eager_only=True)
+    held = np.zeros(len(rows), dtype=bool)
+    order = np.random.default_rng(seed).permutation(len(rows))
+    held[order[: round(share * len(rows))]] = True
+    return rows.filter((~held).tolist()).to_native(), rows.filter(held.tolist()).to_native()
+
+
+def kinds_of(
+    source: Source, numeric: Sequence[str] | None, categorical: Sequence[str] | None
+) -> dict[str, str]:
+    """The kinds of columns that the options ask for."""
+    return {
         **dict.fromkeys(columns(numeric, source.names), "numeric"),
         **dict.fromkeys(columns(categorical, source.names), "categorical"),
     }
+
+
+def build_table(source: Source, target: str, kinds: Mapping[str, str] | None = None) -> Table:
+    """The table of a file's columns."""
+    from opdt.table import Table
+
     table = Table.build(source, target, kinds=kinds)
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")

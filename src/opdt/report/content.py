@@ -1,0 +1,139 @@
+"""What a report says, as plain values: counts, shares and text, nothing that knows of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.report.formats import format_count
+from opdt.rules import Rule
+from opdt.table import Kind, Source, Table, raw_column
+
+OTHER_COLUMNS = 6  # columns beside the rule's own in the table of errors
+TOP_LEVELS = 4  # levels of a categorical column that the summary names
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One condition of a rule, alone and together with those before it.
+
+    Counts are rows; `alone` and `together` are (covered, of the rule's class).
+    """
+
+    condition: str
+    alone: tuple[int, int]
+    together: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class WrongRows:
+    """Rows that the rule covers and that are of another class.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The rule's own columns first.
+    rows : tuple of (number of the row, counted from 1; its class; its cells)
+    total : int
+        How many there are; `rows` may hold only the first of them.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, str, tuple[str, ...]], ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One line of the summary of the data."""
+
+    name: str
+    kind: str
+    distinct: int
+    missing: int
+    content: str  # smallest to largest, or the most frequent levels
+
+
+def stages(rule: Rule, source: Source, is_class: NDArray[np.bool_]) -> list[Stage]:
+    """The conditions of a rule in their order, with what each of them leaves."""
+    found = []
+    inside = np.ones(source.n_rows, dtype=bool)
+    for condition in rule.conditions:
+        fires = Rule([condition], rule.label).covers(source)
+        inside = inside & fires
+        found.append(Stage(str(condition), _count(fires, is_class), _count(inside, is_class)))
+    return found
+
+
+def wrong_rows(
+    rule: Rule,
+    source: Source,
+    labels: Sequence[Any],
+    is_class: NDArray[np.bool_],
+    limit: int,
+    target: str | None = None,
+) -> WrongRows:
+    """The covered rows of another class, at most `limit` of them; `target` is no column to show."""
+    at = np.flatnonzero(rule.covers(source) & ~is_class)
+    known = (*rule.features, target)
+    others = [name for name in source.names if name not in known][:OTHER_COLUMNS]
+    columns = (*rule.features, *others)
+    shown = at[:limit]
+    cells = [_cells(source, name, shown) for name in columns]
+    rows = tuple(
+        (int(row) + 1, str(labels[row]), tuple(column[k] for column in cells))
+        for k, row in enumerate(shown)
+    )
+    return WrongRows(columns, rows, len(at))
+
+
+def summarise(table: Table) -> list[ColumnSummary]:
+    """Kind, distinct and missing values and the range of each column."""
+    return [
+        ColumnSummary(
+            name=column.name,
+            kind=str(column.kind),
+            distinct=column.n_values,
+            missing=int((column.codes < 0).sum()),
+            content=_content(column),
+        )
+        for column in table.columns
+    ]
+
+
+def class_counts(table: Table) -> list[tuple[str, int]]:
+    """Classes and their rows."""
+    counts = np.bincount(table.labels, minlength=len(table.classes))
+    return [(str(c), int(n)) for c, n in zip(table.classes.tolist(), counts, strict=True)]
+
+
+def _count(fires: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> tuple[int, int]:
+    return int(fires.sum()), int((fires & is_class).sum())
+
+
+def _cells(source: Source, name: str, rows: NDArray[np.intp]) -> list[str]:
+    values, missing = raw_column(source, name)
+    return ["missing" if missing[row] else _text(values[row]) for row in rows]
+
+
+def _content(column: Any) -> str:
+    if column.n_values == 0:
+        return "nothing"
+    if column.kind is Kind.NUMERIC:
+        low, high = _text(column.values[0]), _text(column.values[-1])
+        return low if column.n_values == 1 else f"{low} to {high}"
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=column.n_values)
+    order = np.argsort(-counts, kind="stable")[:TOP_LEVELS]
+    named = ", ".join(f"{_text(column.values[k])} ({counts[k]:,})" for k in order)
+    return named + (", …" if column.n_values > TOP_LEVELS else "")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return format_count(number) if abs(number) >= 0.001 or number == 0 else f"{number:.3g}"
+    return str(value)

@@ -1,0 +1,195 @@
+"""The parts of a report that call on the rest of the library: claims, pictures, other prices."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from opdt.problem import Constraints
+from opdt.report.formats import format_count, format_share
+from opdt.rules import Rule
+from opdt.solution import Solution
+from opdt.table import Table
+
+if TYPE_CHECKING:
+    from opdt.analysis.path import Segment
+    from opdt.report.report import Rows, Subject
+
+SEARCH = ("max_depth", "structure", "groups", "target", "constraints", "engine")
+SQL_DIALECTS = {
+    "postgres": "PostgreSQL",
+    "duckdb": "DuckDB",
+    "sqlite": "SQLite",
+    "mysql": "MySQL",
+    "tsql": "SQL Server",
+    "bigquery": "BigQuery",
+    "snowflake": "Snowflake",
+    "spark": "Spark",
+}
+PATH_SECONDS = 20.0  # other prices of an error are a bonus; a report must not wait for them
+
+
+def asked(settings: Mapping[str, Any], solution: Solution) -> list[tuple[str, str]]:
+    """Names and values of what was asked for, those left at nothing aside."""
+    lines = []
+    for name, value in settings.items():
+        if value is None or name in ("structure", "constraints") or value == {}:
+            continue
+        if name == "groups":
+            lines += [(f"group {g}", ", ".join(map(str, some))) for g, some in value.items()]
+        elif name == "kinds":
+            lines += [(f"kind of {column}", kind) for column, kind in value.items()]
+        else:
+            lines.append((name, format_count(value) if isinstance(value, float) else str(value)))
+    lines += _demands(settings.get("constraints"))
+    if not settings:
+        lines.append(("engine", solution.engine))
+    return lines
+
+
+def claims_of(
+    subject: Subject, table: Table, parts: Sequence[Rows], permutations: int
+) -> dict[str, list[str]]:
+    """What may and what may not be claimed, one sentence each."""
+    from opdt.analysis.claims import claim
+    from opdt.analysis.intervals import holdout_report
+    from opdt.analysis.permutation import permutation_test
+
+    test = None
+    if permutations:
+        test = permutation_test(
+            table, n_permutations=permutations, w=subject.w, **_search(subject, "engine")
+        )
+    holdout = None
+    if len(parts) > 1 and subject.rule is not None:
+        holdout = holdout_report(subject.rule, parts[1].source, parts[1].labels)
+    found = claim(subject.solution, test=test, holdout=holdout)
+    return {"claims": [found.may], "not_claims": [found.may_not]}
+
+
+def path_lines(
+    subject: Subject, table: Table
+) -> tuple[tuple[Segment, ...], list[dict[str, Any]] | None]:
+    """The best rules for all prices of an error, and the lines that show them."""
+    from opdt.analysis.path import weight_path
+
+    if not subject.settings:
+        return (), None
+    path = weight_path(table, time_limit=PATH_SECONDS, **_search(subject))
+    lines = [
+        {
+            "w": _range(segment),
+            "rule": "no rule" if segment.rule is None else str(segment.rule),
+            "covers": format_count(segment.covered),
+            "errors": format_count(segment.errors),
+            "precision": format_share(segment.precision),
+            "here": segment.w_from <= subject.w <= segment.w_to,
+        }
+        for segment in path.segments
+    ]
+    return path.segments, lines
+
+
+def exports_of(rule: Rule) -> list[dict[str, str]]:
+    """The rule in the languages of those who will use it."""
+    texts = [("JSON, for opdt apply", rule.to_json())]
+    if find_spec("sqlglot") is not None:
+        texts += [
+            (f"SQL for {name}", rule.to_sql(dialect)) for dialect, name in SQL_DIALECTS.items()
+        ]
+    texts += [
+        ("Python", rule.to_python()),
+        ("pandas", rule.to_pandas()),
+        ("polars", rule.to_polars_source()),
+        ("LaTeX", rule.to_latex()),
+        ("PMML", rule.to_pmml()),
+    ]
+    return [{"name": name, "text": text.strip()} for name, text in texts]
+
+
+def pictures_of(
+    subject: Subject, parts: Sequence[Rows], segments: Sequence[Segment]
+) -> list[dict[str, Any]]:
+    """The pictures of a report; none where matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        return []
+    from opdt import plot
+
+    rule, known = subject.rule, parts[-1]
+    drawn = [
+        _picture(
+            f"The rule's region on the {known.on}: covered rows lie inside, errors are marked.",
+            lambda ax: plot.region(rule, known.source, known.labels, ax=ax),
+            (7.0, 5.0),
+            wide=True,
+        ),
+        _picture(
+            "What each condition leaves, on the rows the rule was found on.",
+            lambda ax: plot.funnel(rule, parts[0].source, parts[0].labels, ax=ax),
+            (7.0, 3.2),
+            wide=True,
+        ),
+    ]
+    if len(segments) > 1:
+        drawn.append(
+            _picture(
+                "Precision against coverage of the best rules for all prices w of an error.",
+                lambda ax: plot.trade_off(segments, ax=ax),
+            )
+        )
+    if len(subject.solution.trace) > 1:
+        drawn.append(
+            _picture(
+                "How the best value and the proven bound met.",
+                lambda ax: plot.progress(subject.solution, ax=ax),
+            )
+        )
+    return drawn
+
+
+def _picture(
+    caption: str, draw: Any, size: tuple[float, float] = (5.0, 4.0), *, wide: bool = False
+) -> dict[str, Any]:
+    """A picture as SVG inside the page; as an image it can neither load nor run anything."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained", facecolor="white")
+    draw(figure.add_subplot())
+    content = io.BytesIO()
+    figure.savefig(content, format="svg", metadata={"Date": None})
+    data = base64.b64encode(content.getvalue()).decode()
+    uri = f"data:image/svg+xml;base64,{data}"
+    return {"uri": uri, "alt": caption, "caption": caption, "wide": wide}
+
+
+def _search(subject: Subject, *without: str) -> dict[str, Any]:
+    """The settings of the search, but for the price of an error."""
+    names = [name for name in SEARCH if name not in without]
+    return {name: subject.settings[name] for name in names if name in subject.settings}
+
+
+def _demands(constraints: Any) -> list[tuple[str, str]]:
+    if constraints is None:
+        return []
+    given = constraints if isinstance(constraints, Constraints) else Constraints(**constraints)
+    usual = Constraints()
+    lines = []
+    for field in fields(Constraints):
+        value = getattr(given, field.name)
+        if value == getattr(usual, field.name):
+            continue
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{name} {op}" for name, op in value.items())
+        elif isinstance(value, tuple):
+            value = ", ".join(value)
+        lines.append((field.name.replace("_", " "), str(value)))
+    return lines
+
+
+def _range(segment: Segment) -> str:
+    low, high = format_count(segment.w_from), format_count(segment.w_to)
+    return low if low == high else f"{low} to {high}"

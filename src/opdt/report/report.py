@@ -1,0 +1,332 @@
+"""`report(model, X, y)`: what a committee needs to know about a rule, on one page."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import opdt
+from opdt.errors import InputError
+from opdt.report.content import class_counts, stages, summarise, wrong_rows
+from opdt.report.formats import format_count, format_seconds, format_share
+from opdt.report.metrics import RuleReport, rule_report
+from opdt.report.page import render
+from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures_of
+from opdt.report.text import proof, rule_lines
+from opdt.rules import Rule
+from opdt.solution import Solution, Status
+from opdt.table import Source, Table, open_source, raw_column
+
+PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
+TRAIN, TEST = "rows it was found on", "rows it has not seen"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that can be saved, or shown in a notebook.
+
+    Attributes
+    ----------
+    context : dict
+        The values of the page, not escaped.
+    """
+
+    context: dict[str, Any]
+
+    def html(self) -> str:
+        """The page: one file, which loads nothing and sends nothing."""
+        return render(self.context)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all, and return its path."""
+        path = Path(path)
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"a report is an HTML page; name a file in .html, not {str(path)!r}.")
+        page = self.html()
+        draft = path.with_name(path.name + ".part")
+        try:
+            draft.write_text(page, encoding="utf-8")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return path
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return (
+            f'<iframe srcdoc="{escape(self.html(), quote=True)}" '
+            'style="width:100%;height:48rem;border:0" title="Report"></iframe>'
+        )
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    title: str | None = None,
+    permutations: int = 0,
+    path: bool = True,
+    rows: int = 50,
+    settings: Mapping[str, Any] | None = None,
+) -> Report:
+    """A page about a rule: what it says, what is proven, what it does, where it fails.
+
+    Parameters
+    ----------
+    model : fitted OPDTClassifier or OPDTClassifierCV, or Solution
+    X : data frame, mapping of columns, 2-D array or path
+        The rows that the rule was found on.
+    y : array-like of shape (n_rows,), or str
+        Labels, or the name of the column of `X` that holds them.
+    X_test, y_test : like X and y, optional
+        Rows that were not used to find the rule; only these give honest numbers.
+    title : str, optional
+    permutations : int
+        Permutations of the labels for the p-value of the rule; 0 leaves the test out.
+    path : bool
+        Whether to solve for all other prices w of an error as well, to show the trade-off.
+    rows : int
+        How many of the covered rows of another class are listed.
+    settings : mapping, optional
+        Where the model is a Solution: the arguments that `discover` was given. Without them the
+        price of an error is taken to be 10, and other prices are left out.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from opdt import OPDTClassifier
+    >>> ages, states = {"age": [25, 31, 47, 52]}, ["well", "well", "ill", "ill"]
+    >>> page = report(OPDTClassifier(max_depth=1).fit(ages, states), ages, states)
+    >>> page.html().startswith("<!doctype html>")
+    True
+    """
+    subject = Subject.of(model, settings)
+    source = open_source(X)
+    if (X_test is None) != (y_test is None):
+        raise InputError("'X_test' and 'y_test' belong together; give both or neither.")
+    known = Rows.of(source, y, TRAIN)
+    parts = [known]
+    if X_test is not None:
+        parts.append(Rows.of(open_source(X_test), y_test, TEST))
+    table = Table.build(source, y, kinds=subject.settings.get("kinds"), warn=False)
+    context: dict[str, Any] = _head(subject, title) | _data(table)
+    context |= {
+        "settings": asked(subject.settings, subject.solution),
+        "structure": subject.structure,
+        "has_test": X_test is not None,
+        "rule": subject.rule is not None,
+        "path": None,
+        "exports": [],
+    }
+    if subject.rule is None:
+        return Report(context)
+    numbers = [rule_report(subject.rule, part.source, part.labels, subject.w) for part in parts]
+    segments: Any = ()
+    if path:
+        segments, context["path"] = path_lines(subject, table)
+    context |= _numbers(subject.rule, parts, numbers, rows)
+    context |= claims_of(subject, table, parts, permutations)
+    context |= {
+        "english": subject.rule.to_english(),
+        "rule_lines": rule_lines(subject.solution),
+        "label": str(subject.rule.label),
+        "pictures": pictures_of(subject, parts, segments),
+        "exports": exports_of(subject.rule),
+    }
+    return Report(context)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The rule of a report with how it was found."""
+
+    solution: Solution
+    w: float
+    settings: dict[str, Any]
+    structure: str | None
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule, if there is one."""
+        return self.solution.rule
+
+    @classmethod
+    def of(cls, model: Any, settings: Mapping[str, Any] | None) -> Subject:
+        """The subject of a fitted estimator, or of a solution and what was asked."""
+        from opdt.discover import resolve_structure
+
+        solution = model if isinstance(model, Solution) else getattr(model, "solution_", None)
+        if not isinstance(solution, Solution):
+            raise InputError(
+                "'model' must be a fitted OPDTClassifier or a Solution, "
+                f"got {type(model).__name__}; fit it first."
+            )
+        if model is solution:
+            known = dict(settings or {})
+        else:
+            known = model.get_params(deep=False)
+            known["w"] = getattr(model, "w_", known.get("w", 10.0))
+        given = known.get("structure")
+        drawn = None if given is None else str(resolve_structure(given)[0])
+        return cls(solution, float(known.get("w", 10.0)), known, drawn)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that the rule is measured on."""
+
+    source: Source
+    labels: Sequence[Any]
+    on: str
+    target: str | None  # the column of the source that holds the labels
+
+    @classmethod
+    def of(cls, source: Source, y: Any, on: str) -> Rows:
+        """The rows of a source and their labels."""
+        if isinstance(y, str):
+            return cls(source, raw_column(source, y)[0].tolist(), on, y)
+        return cls(source, np.asarray(y).tolist(), on, None)
+
+    def of_class(self, label: Any) -> NDArray[np.bool_]:
+        """Which rows are of the class, shape (n_rows,)."""
+        return np.fromiter((each == label for each in self.labels), bool, len(self.labels))
+
+
+def _head(subject: Subject, title: str | None) -> dict[str, Any]:
+    solution = subject.solution
+    return {
+        "title": title or "The best rule, and what is proven about it",
+        "no_rule": rule_lines(solution)[0],
+        "proof": _sentence(proof(solution)),
+        "proven": solution.status in PROVEN,
+        "version": opdt.__version__,
+        "date": date.today().isoformat(),
+        "versions": f"Python {platform.python_version()}, NumPy {np.__version__}; "
+        f"engine {solution.engine}, {format_seconds(solution.seconds)}.",
+    }
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] + "."
+
+
+def _data(table: Table) -> dict[str, Any]:
+    classes = ", ".join(f"{name}: {n:,}" for name, n in class_counts(table))
+    missing = sum(column.has_missing for column in table.columns)
+    cells = f"{missing} of the columns have missing values" if missing else "no missing values"
+    return {
+        "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}. "
+        f"Rows of each class: {classes}.",
+        "columns": summarise(table),
+    }
+
+
+def _numbers(
+    rule: Rule, parts: Sequence[Rows], numbers: Sequence[RuleReport], limit: int
+) -> dict[str, Any]:
+    known = parts[0]
+    is_class = known.of_class(rule.label)
+    n_rows, n_class = len(is_class), int(is_class.sum())
+    return {
+        "cards": _cards(rule, parts, numbers),
+        "everything": {
+            "rows": f"{n_rows:,}",
+            "errors": f"{n_rows - n_class:,}",
+            "precision": format_share(n_class / n_rows),
+        },
+        "stages": [_stage(each) for each in stages(rule, known.source, is_class)],
+        "confusion": [
+            _confusion(rule, part, each) for part, each in zip(parts, numbers, strict=True)
+        ],
+        "wrongs": [_wrong(rule, part, limit) for part in reversed(parts)],
+    }
+
+
+def _cards(
+    rule: Rule, parts: Sequence[Rows], numbers: Sequence[RuleReport]
+) -> list[dict[str, Any]]:
+    both = [(f"on {part.on}", n) for part, n in zip(parts, numbers, strict=True)][::-1]
+
+    def card(name: str, value: Any, detail: Any) -> dict[str, Any]:
+        lines = [{"value": value(n), "detail": detail(n), "on": on} for on, n in both]
+        return {"name": name, "parts": lines}
+
+    return [
+        card(
+            "Precision: covered rows of its class",
+            lambda n: format_share(n.precision),
+            lambda n: (
+                f"{n.correct:,} of {n.covered:,}; 95 % interval "
+                f"{format_share(n.interval[0])} to {format_share(n.interval[1])}"
+            ),
+        ),
+        card(
+            "Coverage: rows it speaks about",
+            lambda n: format_share(n.coverage),
+            lambda n: f"{n.covered:,} of {n.n_rows:,} rows",
+        ),
+        card(
+            f"Compared with all rows ({rule.label})",
+            lambda n: f"{n.lift:.2f} ×",
+            lambda n: (
+                f"{format_share(n.precision)} under the rule, {format_share(n.base_rate)} overall"
+            ),
+        ),
+        card(
+            "VI: covered − w × errors",
+            lambda n: format_count(n.vi),
+            lambda n: f"{n.covered:,} − {format_count(n.w)} × {n.errors:,}",
+        ),
+    ]
+
+
+def _stage(stage: Any) -> dict[str, str]:
+    (alone, right), (rows, correct) = stage.alone, stage.together
+    return {
+        "condition": stage.condition,
+        "alone": f"{alone:,}",
+        "alone_precision": format_share(right / alone if alone else float("nan")),
+        "rows": f"{rows:,}",
+        "errors": f"{rows - correct:,}",
+        "precision": format_share(correct / rows if rows else float("nan")),
+    }
+
+
+def _confusion(rule: Rule, part: Rows, numbers: RuleReport) -> dict[str, str]:
+    n_class = int(part.of_class(rule.label).sum())
+    missed = n_class - numbers.correct
+    return {
+        "on": part.on,
+        "hits": f"{numbers.correct:,}",
+        "errors": f"{numbers.errors:,}",
+        "missed": f"{missed:,}",
+        "rest": f"{numbers.n_rows - n_class - numbers.errors:,}",
+    }
+
+
+def _wrong(rule: Rule, part: Rows, limit: int) -> dict[str, Any]:
+    is_class = part.of_class(rule.label)
+    wrong = wrong_rows(rule, part.source, part.labels, is_class, limit, part.target)
+    shown = len(wrong.rows)
+    some = f"the first {shown:,} of {wrong.total:,}" if shown < wrong.total else f"all {shown:,}"
+    return {
+        "on": part.on,
+        "columns": wrong.columns,
+        "rows": wrong.rows,
+        "lead": f"Covered rows of another class, {some}; rows are counted from 1.",
+    }

@@ -1,0 +1,58 @@
+"""The counts of a report, against arithmetic on the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opdt import Condition, Rule, Table
+from opdt.report.content import class_counts, stages, summarise, wrong_rows
+from opdt.table import open_source
+
+X = {
+    "age": [25, 31, 47, 52, 60, None],
+    "city": ["Bonn", "Köln", "Bonn", "Bonn", None, "Köln"],
+    "id": [1, 2, 3, 4, 5, 6],
+}
+Y = ["well", "well", "ill", "well", "ill", "ill"]
+RULE = Rule([Condition("age", ">=", 40), Condition("city", "==", "Bonn")], "ill")
+ILL = np.array([label == "ill" for label in Y])
+
+
+def test_each_condition_is_counted_alone_and_with_those_before_it():
+    first, second = stages(RULE, open_source(X), ILL)
+    assert (first.alone, first.together) == ((3, 2), (3, 2))  # 47, 52, 60
+    assert (second.alone, second.together) == ((3, 1), (2, 1))  # Bonn: 25, 47, 52
+    assert second.condition == "city == 'Bonn'"
+
+
+def test_the_errors_are_the_covered_rows_of_another_class():
+    wrong = wrong_rows(RULE, open_source(X), Y, ILL, limit=5)
+    assert wrong.columns == ("age", "city", "id")
+    assert wrong.rows == ((4, "well", ("52", "Bonn", "4")),)
+    assert wrong.total == 1
+
+
+def test_the_list_of_errors_is_cut_but_they_are_all_counted():
+    everyone = Rule([], "ill")
+    wrong = wrong_rows(everyone, open_source(X), Y, ILL, limit=2)
+    assert (len(wrong.rows), wrong.total) == (2, 3)
+
+
+def test_missing_cells_are_called_missing():
+    wrong = wrong_rows(Rule([], "well"), open_source(X), Y, ~ILL, limit=9)
+    assert wrong.rows[-1] == (6, "ill", ("missing", "Köln", "6"))
+
+
+def test_the_target_is_no_column_of_the_errors():
+    source = open_source({**X, "state": Y})
+    assert "state" not in wrong_rows(RULE, source, Y, ILL, 5, target="state").columns
+
+
+def test_columns_are_summarised():
+    age, city, _ = summarise(Table.build(X, Y, warn=False))
+    assert (age.kind, age.distinct, age.missing, age.content) == ("numeric", 5, 1, "25 to 60")
+    assert (city.kind, city.content) == ("categorical", "Bonn (3), Köln (2)")
+
+
+def test_classes_are_counted():
+    assert class_counts(Table.build(X, Y, warn=False)) == [("ill", 3), ("well", 3)]
