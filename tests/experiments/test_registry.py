@@ -6,7 +6,7 @@ import pytest
 
 from opdt.errors import InputError
 from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, Results, Settings
-from opdt.experiments.registry import EXPERIMENTS, MEASURES, get_experiment
+from opdt.experiments.registry import EXPERIMENTS, FIXED_DATASETS, MEASURES, get_experiment
 from opdt.experiments.runner import all_cells
 
 QUICK = Settings(QUICK_SPLITS, QUICK_SEEDS, quick=True)
@@ -50,6 +50,16 @@ def test_every_kind_of_cell_has_its_function(kind):
 def test_every_kind_of_cell_is_used():
     every = [get_experiment(name) for name in EXPERIMENTS]
     assert {cell.kind for cell in all_cells(every, Settings())} == MEASURES.keys()
+
+
+def test_every_cell_is_known_to_use_some_dataset():
+    """So that a run on other data is noticed."""
+    every = [get_experiment(name) for name in EXPERIMENTS]
+    for cell in all_cells(every, QUICK):
+        assert (cell.get("dataset") is None) == (cell.kind in FIXED_DATASETS)
+        if cell.kind in FIXED_DATASETS:
+            module = import_module(MEASURES[cell.kind].partition(":")[0])
+            assert FIXED_DATASETS[cell.kind] == module.DATASET
 
 
 def test_a_quick_run_of_everything_is_declared_to_take_less_than_ten_minutes_on_two_cores():

@@ -18,6 +18,7 @@ from opdt.datasets.registry import find
 from opdt.errors import InputError
 from opdt.experiments.cell import Cell
 from opdt.experiments.experiment import Settings
+from opdt.experiments.registry import FIXED_DATASETS
 
 FILE = "run.json"
 _PACKAGES = (
@@ -45,7 +46,8 @@ def note_run(
     path = out / FILE
     known = read_runs(out)
     data = dict(known.get("data", {}))
-    for name in dict.fromkeys(c["dataset"] for c in cells if c.get("dataset") is not None):
+    names_of_cells = (c.get("dataset", FIXED_DATASETS.get(c.kind)) for c in cells)
+    for name in filter(None, dict.fromkeys(names_of_cells)):
         found = sha256(raw_bytes(find(name), None)).hexdigest()
         if data.setdefault(name, found) != found:
             raise InputError(

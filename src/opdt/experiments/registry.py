@@ -32,6 +32,9 @@ MEASURES: dict[str, str] = {
     "importance": "opdt.experiments.importance:measure",
 }
 
+# The dataset of kinds whose cells all use the same one, and so do not name it.
+FIXED_DATASETS = {"improvement": "german", "sensitivity": "hepatitis", "importance": "german"}
+
 
 def get_experiment(name: str) -> Experiment:
     """The experiment of this name; InputError if there is none."""
