@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -128,3 +130,17 @@ def test_a_value_beyond_all_rows_is_not_reached(value: float, noise: Problem) ->
     assert not Searcher(noise).reaches(value)
     gains = np.zeros(noise.table.n_rows)
     assert not Searcher(noise).reaches(value, gains)
+
+
+@given(
+    problem=small_problems(options=["once", "min_precision"]), errors=st.sampled_from([0, 1, 2.5])
+)
+@examples(40)
+def test_another_limit_on_errors_is_a_constraint(problem: Problem, errors: float) -> None:
+    searcher = Searcher(problem)
+    demands = replace(problem.constraints, max_errors=errors)
+    best = ORACLE.solve(replace(problem, constraints=demands))
+    found = searcher.limited(errors).solve()
+    assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
+    free = ORACLE.solve(problem)
+    assert searcher.solve().rule == searcher.limited(None).solve().rule == free.rule

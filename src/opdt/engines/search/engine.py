@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -118,6 +120,15 @@ class Searcher:
                 f"({run.stopped_by}); raise it."
             )
         return False
+
+    def limited(self, max_errors: float | Fraction | None) -> Searcher:
+        """The same searcher with another limit on errors; what is prepared is shared."""
+        limits: dict[str, Any] = {"max_errors": max_errors}
+        other = copy(self)
+        other.problem = replace(
+            self.problem, constraints=replace(self.problem.constraints, **limits)
+        )
+        return other
 
     def _with(self, gains: Any) -> Problem:
         if gains is None:

@@ -1,0 +1,296 @@
+"""The Pareto frontier: the largest number of covered rows of the class for every number of errors.
+
+The corners of the weight path are the points of the frontier that a price singles out. Between two
+neighbouring corners other points may lie, which no price reaches, because at every price one of
+the corners is better. They are found one by one, from the corner with more errors to the one with
+fewer: the most correct rows among the rules with fewer errors than the last point found. The price
+at which this is asked is 1 + 1/d, where d is the distance in errors to the corner with fewer: it
+puts correct rows first and errors second, and prunes better than a price of nearly 1. Why that is
+enough: the errors of rules between the two differ by less than d, which together costs less than
+one correct row; and left of the corner the path is steeper than 1/d, so that nothing there is
+worth more than the corner itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
+from opdt.analysis.envelope import Ceiling, crossing
+from opdt.analysis.prices import Line, Pricer
+from opdt.analysis.settings import build_problem, check_count
+from opdt.analysis.tracing import Tracer
+from opdt.discover import Groups, StructureLike, resolve_budget, resolve_constraints
+from opdt.engines import Engine
+from opdt.errors import InputError
+from opdt.problem import Constraints
+from opdt.problem.objective import as_written
+from opdt.rules import Rule
+from opdt.solution import Budget, StopReason
+
+
+@dataclass(frozen=True)
+class FrontierPoint(Counted):
+    """A rule that no other rule beats in correct rows and in errors alike.
+
+    Attributes
+    ----------
+    rule : Rule
+    covered, errors, n_rows : float
+        Rows that the rule covers, those of another class among them, and all rows (weighted).
+    supported : bool
+        Whether some price of an error makes this rule the best, alone or in a tie; the others
+        are on no weight path.
+    """
+
+    rule: Rule
+    covered: float
+    errors: float
+    n_rows: float
+    supported: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ParetoFrontier:
+    """The largest number of correct rows for every number of errors; `pareto_frontier` makes it.
+
+    Attributes
+    ----------
+    points : tuple of FrontierPoint
+        From the fewest errors to the most; the correct rows rise with them.
+    complete : bool
+        Whether these are all points of the frontier. If not, a limit was reached: rules may be
+        missing, and `bound` says what they could cover.
+    stopped_by : StopReason
+    seconds : float
+        Time that it took.
+    n_solves : int
+        Searches that it took.
+    """
+
+    points: tuple[FrontierPoint, ...]
+    complete: bool
+    stopped_by: StopReason
+    seconds: float
+    n_solves: int
+    _lines: tuple[Line, ...] = field(repr=False)  # of the points, in weight units
+    _gaps: tuple[tuple[int, float], ...] = field(repr=False)  # errors between which more may lie
+    _ceiling: Ceiling = field(repr=False)
+    _scale: int = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def at(self, errors: float) -> FrontierPoint | None:
+        """The rule with the most correct rows of those with at most so many errors; None if none.
+
+        Where the frontier is not complete, the best one found; see `bound`.
+        """
+        place = bisect_right(self._lines, self._units(errors), key=lambda line: line.errors)
+        return self.points[place - 1] if place else None
+
+    def with_precision(self, precision: float) -> FrontierPoint | None:
+        """The rule with the most correct rows of those with at least this precision."""
+        if not isinstance(precision, Real) or not 0 <= precision <= 1:
+            raise InputError(f"'precision' must be a number from 0 to 1, got {precision!r}.")
+        least = as_written(float(precision))
+        for point, line in zip(reversed(self.points), reversed(self._lines), strict=True):
+            if line.correct >= least * line.covered:
+                return point
+        return None
+
+    def bound(self, errors: float) -> float:
+        """A number of correct rows that no rule with at most so many errors exceeds."""
+        units, point = self._units(errors), self.at(errors)
+        if not any(first < units < last for first, last in self._gaps):
+            return point.correct if point is not None else 0.0
+        # At the price w a rule is worth (w - 1) × errors less than its correct rows.
+        above = [value + (w - 1) * units for w, value in self._ceiling.points]
+        return float(min(above, default=math.inf) / self._scale)
+
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[FrontierPoint, ...]:
+        """The points with the counts of their rules on other rows, such as held-out ones.
+
+        Takes the arguments of `WeightPath.evaluate`.
+        """
+        counts = count_rows([point.rule for point in self.points], X, y, sample_weight)
+        return tuple(
+            FrontierPoint(point.rule, *numbers, supported=point.supported)
+            for point, numbers in zip(self.points, counts, strict=True)
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The points by column: what every library makes a data frame of."""
+        names = ("errors", "correct", "covered", "precision", "coverage", "supported")
+        table = {name: [getattr(point, name) for point in self.points] for name in names}
+        return table | {"rule": [str(point.rule) for point in self.points]}
+
+    def to_frame(self) -> Any:
+        """The points as a data frame of pandas, or else of polars or Arrow."""
+        return frame_of(self.columns())
+
+    def __str__(self) -> str:
+        if not self.points:
+            return "no rule meets the constraints"
+        rows = [("yes" if p.supported else "no", *p.words()) for p in self.points]
+        return text_table(("on the path", *Counted.TITLES), rows)
+
+    def _units(self, errors: Any) -> int:
+        is_number = isinstance(errors, Real) and not isinstance(errors, bool)
+        if not is_number or not 0 <= float(errors) < math.inf:
+            raise InputError(f"'errors' must be a number of rows >= 0, got {errors!r}.")
+        return math.floor(as_written(errors) * self._scale)
+
+
+def pareto_frontier(
+    X: Any,
+    y: Any = None,
+    *,
+    max_errors: float | None = None,
+    max_points: int | None = None,
+    max_depth: int | None = None,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    kinds: Mapping[str, str] | None = None,
+    engine: str | Engine = "search",
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    budget: Budget | None = None,
+) -> ParetoFrontier:
+    """The most correct rows for every number of errors, each with its rule and proven.
+
+    Parameters
+    ----------
+    X, y
+        The data, as `discover` takes them.
+    max_errors : float, optional
+        The largest number of errors of interest.
+    max_points : int, optional
+        Stop when so many points are known, those of the weight path included, which are found
+        first; then come the widest gaps.
+    max_depth, structure, groups, target, constraints, sample_weight, kinds
+        What rules there are, as in `discover`. Without a `target` a point is the best over all
+        classes, and the rules may point to different ones.
+    engine : str or Engine
+        One that proves its answers.
+    time_limit, n_jobs, budget
+        Limits on the whole frontier, as in `discover`.
+
+    Returns
+    -------
+    ParetoFrontier
+
+    Examples
+    --------
+    >>> frontier = pareto_frontier(
+    ...     {"age": [20, 22, 25, 27, 31, 38, 47, 52, 60]},
+    ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
+    ...     target="ill", max_depth=1)
+    >>> print(frontier)
+    on the path  covered  errors  precision  coverage  rule
+            yes        2       0    100.0 %    22.2 %  IF age >= 50 THEN ill
+             no        4       1     75.0 %    44.4 %  IF age >= 34 THEN ill
+            yes        8       2     75.0 %    88.9 %  IF age >= 21 THEN ill
+    >>> frontier.at(1).correct, frontier.with_precision(0.9).errors
+    (3.0, 0.0)
+    """
+    demands = resolve_constraints(constraints)
+    if max_errors is not None:
+        own = demands.max_errors
+        demands = replace(demands, max_errors=max_errors)  # refuses what is no number
+        if own is not None and own < max_errors:
+            demands = replace(demands, max_errors=own)
+    problem = build_problem(
+        X,
+        y,
+        w=1,
+        max_depth=max_depth,
+        structure=structure,
+        groups=groups,
+        target=target,
+        constraints=demands,
+        sample_weight=sample_weight,
+        kinds=kinds,
+    )
+    most = math.inf if max_points is None else check_count("max_points", max_points)
+    pricer = Pricer(problem, engine, resolve_budget(budget, time_limit, n_jobs))
+    return Sweep(pricer, most).run()
+
+
+class Sweep:
+    """Finds the points between the corners of a path, widest gaps first."""
+
+    def __init__(self, pricer: Pricer, most: float = math.inf) -> None:
+        self.pricer, self.most = pricer, most
+        self._supported: dict[Line, bool] = {}
+        # minus the size of a gap and the errors of its left end, which decide the order; then its
+        # ends, and the corner of the path to its right
+        self._open: list[tuple[int, int, Line, Line, Line]] = []
+
+    def run(self) -> ParetoFrontier:
+        """All points that are found within the budget."""
+        pricer = self.pricer
+        trace = Tracer(pricer, None).run()
+        known = trace.infeasible or bool(trace.pieces)
+        known &= all(trace.is_proven(index) for index in range(len(trace.pieces)))
+        corners = [piece.line for piece in reversed(trace.pieces)]  # fewest errors first
+        self._supported.update((line, True) for line in corners if line.rule is not None)
+        if known:
+            for left, right in pairwise(corners):
+                self._push(left, right, right)
+        while self._open and len(self._supported) < self.most and not pricer.halted():
+            self._settle(*heapq.heappop(self._open)[2:])
+        lines = tuple(sorted(self._supported, key=lambda line: line.errors))
+        gaps = tuple((left.errors, right.errors) for _, _, left, right, _ in self._open)
+        return ParetoFrontier(
+            points=tuple(self._point(line) for line in lines),
+            complete=known and not gaps,
+            stopped_by=pricer.stopped_by or StopReason.FINISHED,
+            seconds=pricer.clock.elapsed(),
+            n_solves=pricer.work.solves,
+            _lines=lines,
+            _gaps=gaps if known else ((-1, math.inf),),
+            _ceiling=trace.ceiling,
+            _scale=pricer.scale,
+        )
+
+    def _push(self, left: Line, right: Line, corner: Line) -> None:
+        """Put the gap between two points on the list, unless there is no room in it."""
+        width, height = right.errors - left.errors, right.correct - left.correct
+        if width > 1 and height > 1:
+            heapq.heappush(self._open, (-width * height, left.errors, left, right, corner))
+
+    def _settle(self, left: Line, right: Line, corner: Line) -> None:
+        """Find the point with the most correct rows, and fewest errors, left of `right`."""
+        w = 1 + Fraction(1, right.errors - left.errors)
+        found = self.pricer.solve(w, left.rule, max_errors=right.errors - 1)
+        if not found.proven:
+            self._push(left, right, corner)
+        elif found.line is not None and found.line.correct > left.correct:
+            price = crossing(corner, left)
+            self._supported[found.line] = found.line.value(price) == left.value(price)
+            self._push(left, found.line, corner)
+
+    def _point(self, line: Line) -> FrontierPoint:
+        assert line.rule is not None
+        return FrontierPoint(
+            rule=line.rule,
+            covered=line.covered / self.pricer.scale,
+            errors=line.errors / self.pricer.scale,
+            n_rows=self.pricer.total / self.pricer.scale,
+            supported=self._supported[line],
+        )

@@ -1,0 +1,220 @@
+"""Exact solves of one problem at many prices of an error.
+
+At the price w a rule that covers N rows, L of them errors, is worth N - w L: a line in w. What
+depends on w is the largest of all these lines, and whatever is asked about it is answered by
+solving at one price after another. Counts are whole numbers of weight units and prices are
+fractions, so that nothing is rounded, at the crossing of two lines in particular.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Real
+from typing import Any, NamedTuple
+
+from opdt.engines import Engine, get_engine
+from opdt.errors import InputError
+from opdt.problem import Problem, VolumeImpurity
+from opdt.problem.objective import as_written, weight_units
+from opdt.rules import Rule
+from opdt.solution import Budget, Progress, Solution, Status, StopReason
+
+# Weights are whole numbers of units with a sum below this. Prices are ratios of such sums, so
+# that a sum of gains stays below the square, which fits into the 60 bits of the search.
+MAX_UNITS = 2**29
+
+_PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
+
+
+class Line(NamedTuple):
+    """A rule and its counts in weight units; without a rule nothing is covered."""
+
+    covered: int
+    errors: int
+    rule: Rule | None = None
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Covered weight and weight of the errors."""
+        return self.covered, self.errors
+
+    @property
+    def correct(self) -> int:
+        """Covered weight of the rule's own class."""
+        return self.covered - self.errors
+
+    def value(self, w: Fraction) -> Fraction:
+        """The VI at the price `w`, in weight units."""
+        return self.covered - w * self.errors
+
+
+EMPTY = Line(0, 0)
+
+
+class Answer(NamedTuple):
+    """What a solve at one price has found.
+
+    `line` is None where no rule meets the constraints (or none was found in time); `bound` is a
+    VI in weight units that no rule exceeds, None where the line is proven the best (or, without
+    a line, where it is proven that there is none).
+    """
+
+    line: Line | None
+    bound: Fraction | None
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is better."""
+        return self.bound is None
+
+
+@dataclass
+class Work:
+    """What has been done so far."""
+
+    solves: int = 0
+    nodes: int = 0
+
+
+class Pricer:
+    """Solves one problem at any price, within one budget for all solves together.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its table, structure and constraints count; its price does not.
+    engine : str or Engine
+        One that proves its answers.
+    budget : Budget
+        Seconds and nodes are those of all solves together.
+    """
+
+    def __init__(self, problem: Problem, engine: str | Engine, budget: Budget) -> None:
+        chosen = get_engine(engine)
+        if not chosen.proves_optimality:
+            raise InputError(
+                f"'engine' {chosen.name!r} proves nothing, but every step here rests on a proof; "
+                "use 'search'."
+            )
+        table = problem.table
+        units, self.scale = weight_units(table.weights, table.n_rows, MAX_UNITS)
+        self.total = int(units.sum())
+        self._objective = VolumeImpurity(
+            table.labels, Fraction(1), problem.objective.labels, units, self.scale
+        )
+        self.problem = problem.with_objective(self._objective)
+        self.engine = chosen.name
+        self.clock = budget.start()
+        self.work = Work()
+        self.stopped_by: StopReason | None = None
+        self._solve = _solver(self.problem, chosen)
+
+    @property
+    def lowest(self) -> Fraction:
+        """A price above 1 and below every crossing of two lines beyond 1.
+
+        Crossings are ratios of whole numbers of units, of which there are `total`. Solving here
+        gives the largest correct weight and, among rules that have it, the fewest errors.
+        """
+        return 1 + Fraction(1, self.total + 1)
+
+    @property
+    def highest(self) -> Fraction:
+        """A price above every crossing of two lines: the fewest errors come first."""
+        return Fraction(self.total + 1)
+
+    def halted(self) -> bool:
+        """Whether a limit of the budget is reached."""
+        if self.stopped_by is None:
+            self.stopped_by = self.clock.stop(self.work.nodes)
+        return self.stopped_by is not None
+
+    def solve(
+        self, w: Fraction, start: Rule | None = None, max_errors: int | None = None
+    ) -> Answer:
+        """The best rule at the price `w`, of those with at most so many units of errors."""
+        limit = None if max_errors is None else Fraction(max_errors, self.scale)
+        objective = replace(self._objective, w=w)
+        solution = self._solve(objective, self._left(), start, limit)
+        self.work.solves += 1
+        self.work.nodes += solution.statistics.nodes
+        finished = solution.stopped_by is StopReason.FINISHED
+        if not finished:
+            self.stopped_by = solution.stopped_by
+        bound = None
+        if not (finished and solution.status in _PROVEN):
+            # The float may have been rounded down; the next one is a bound for certain.
+            bound = Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
+        return Answer(self._line(solution), bound)
+
+    def _line(self, solution: Solution) -> Line | None:
+        if solution.rule is None:
+            return EMPTY if self.problem.may_be_empty else None
+        covered, errors = solution.covered * self.scale, solution.errors * self.scale
+        return Line(round(covered), round(errors), solution.rule)
+
+    def _left(self) -> Budget:
+        """What is left of the budget."""
+        budget = self.clock.budget
+        seconds = None if budget.seconds is None else max(0.0, self.clock.remaining())
+        nodes = None if budget.nodes is None else max(0, budget.nodes - self.work.nodes)
+        progress = budget.progress
+        if progress is not None:
+            report = progress
+            progress = lambda at: report(_later(at, self.clock.elapsed()))  # noqa: E731
+        return replace(budget, seconds=seconds, nodes=nodes, progress=progress)
+
+
+def _later(progress: Progress, seconds: float) -> Progress:
+    """The progress of one solve with the time that all have taken."""
+    return replace(progress, seconds=seconds)
+
+
+Solve = Callable[[VolumeImpurity, Budget, Rule | None, Fraction | None], Solution]
+
+
+def _solver(problem: Problem, engine: Engine) -> Solve:
+    """One way to call the search, which prepares the table once, and every other engine."""
+    own = problem.constraints.max_errors
+
+    def least(limit: Fraction | None) -> Any:
+        return own if limit is None else limit if own is None else min(limit, as_written(own))
+
+    if engine.name != "search":
+
+        def plain(
+            objective: VolumeImpurity, budget: Budget, start: Rule | None, limit: Fraction | None
+        ) -> Solution:
+            constraints = replace(problem.constraints, max_errors=least(limit))
+            return engine.solve(
+                replace(problem, objective=objective, constraints=constraints), budget
+            )
+
+        return plain
+
+    from opdt.engines.search import SearchEngine, Searcher
+
+    assert isinstance(engine, SearchEngine)
+    searcher = Searcher(problem, engine.switches)
+
+    def search(
+        objective: VolumeImpurity, budget: Budget, start: Rule | None, limit: Fraction | None
+    ) -> Solution:
+        chosen = searcher if limit is None else searcher.limited(least(limit))
+        return chosen.solve(objective, budget=budget, start=start)
+
+    return search
+
+
+def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:
+    """A price as a fraction; None for infinity, where that is allowed."""
+    is_number = isinstance(w, Real) and not isinstance(w, bool) and not math.isnan(w)
+    if is_number and infinite and w == math.inf:
+        return None
+    if not is_number or not 1 <= w < math.inf:
+        kind = "a number >= 1, or infinity" if infinite else "a finite number >= 1"
+        raise InputError(f"'{name}' must be {kind} (the price of one error in rows), got {w!r}.")
+    return as_written(w)
