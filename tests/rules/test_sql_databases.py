@@ -14,6 +14,7 @@ from hypothesis import given, note
 from export_cases import SORTS, cases
 from opdt.rules import RuleList
 
+ROW = "row_of_the_test"  # no other column is called so
 DUCKDB = {
     "double": "DOUBLE",
     "single": "FLOAT",
@@ -56,7 +57,7 @@ class Database:
             for name, sort in case.sorts.items()
         )
         run.execute("DROP TABLE IF EXISTS t")
-        run.execute(f"CREATE TEMPORARY TABLE t (id INTEGER, {columns})")
+        run.execute(f"CREATE TEMPORARY TABLE t ({ROW} INTEGER, {columns})")
         marks = ", ".join([self.mark] * (1 + len(case.sorts)))
         rows = [(i, *map(self.cell, row)) for i, row in enumerate(case.rows)]
         for row in rows:
@@ -70,12 +71,12 @@ class Database:
 
     def ids(self, condition):
         """Rows that the database selects."""
-        found = self.connection.execute(f"SELECT id FROM t WHERE {condition} ORDER BY id")
+        found = self.connection.execute(f"SELECT {ROW} FROM t WHERE {condition} ORDER BY {ROW}")
         return [row[0] for row in found.fetchall()]
 
     def values(self, expression):
         """Values of an expression, row by row."""
-        found = self.connection.execute(f"SELECT {expression} FROM t ORDER BY id")
+        found = self.connection.execute(f"SELECT {expression} FROM t ORDER BY {ROW}")
         return [row[0] for row in found.fetchall()]
 
 

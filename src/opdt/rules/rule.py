@@ -123,6 +123,25 @@ class Rule(Exports):
 
         return sql_case(self._cases(default), dialect, types)
 
+    def to_pmml(
+        self, *, target: str = "class", default: Any = None, types: Mapping[str, str] | None = None
+    ) -> str:
+        """PMML 4.4 with one RuleSetModel.
+
+        Parameters
+        ----------
+        target : str
+            Name of the predicted field.
+        default : scalar, optional
+            The score where the rule does not fire, of the same kind as the rule's class. Without
+            it there is none, which some readers of PMML do not accept.
+        types : mapping of feature to type, optional
+            As of `to_sql`.
+        """
+        from opdt.rules.export.pmml import pmml
+
+        return pmml(self._cases(default), target, types)
+
     def _cases(self, default: Any = None) -> Cases:
         """The rule with its class, and a class for all other rows."""
         from opdt.rules.export.cases import Cases, Form

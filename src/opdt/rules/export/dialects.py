@@ -34,7 +34,7 @@ class Dialect:
     collation : str
         What makes a comparison of texts exact where it may ignore case by default.
     booleans : bool
-        Whether there are the constants TRUE and FALSE.
+        Whether TRUE and FALSE are constants; SQLite would take a column of that name instead.
     whole : range
         The whole numbers that can be written as such.
     digits : int
@@ -66,7 +66,7 @@ DIALECTS = {
         Dialect("redshift", NaN.LARGEST, text="VARCHAR"),
         Dialect("snowflake", NaN.LARGEST, instant="TIMESTAMPNTZ", text="VARCHAR"),
         Dialect("spark", NaN.LARGEST, instant="TIMESTAMPTZ", exponents=True),
-        Dialect("sqlite", NaN.NEVER, instant="", whole=_INT64, digits=15),
+        Dialect("sqlite", NaN.NEVER, instant="", booleans=False, whole=_INT64, digits=15),
         Dialect(
             "tsql",
             NaN.NEVER,

@@ -52,8 +52,8 @@ class Test:
     Attributes
     ----------
     op : Op
-        `>=` and `<` with one value; `in` and `!=` with any number, none included: the value is
-        one of these, or none of these; `is missing` and `is present` with nothing.
+        `>=` and `<` with one value; `in` with any number of them, `!=` with one or, where the
+        column cannot hold the level, with none; `is missing` and `is present` with nothing.
     values : tuple
         bool, int, float, str or datetime without a time zone.
     """

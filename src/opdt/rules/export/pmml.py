@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from opdt.errors import InputError
 from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, check_labels, kind_of
+from opdt.rules.export.numbers import is_whole
 from opdt.rules.export.plan import ColumnType, Test, plan
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -21,7 +22,7 @@ _DATA_TYPES = {
     ColumnType.BOOLEAN: "boolean",
     ColumnType.DATE: "dateTime",
     ColumnType.FLOAT: "double",
-    ColumnType.INTEGER: "integer",
+    ColumnType.INTEGER: "double",  # readers may take an integer for one of 32 bits
     ColumnType.NUMBER: "double",
     ColumnType.TEXT: "string",
     ColumnType.UNKNOWN: "string",
@@ -59,8 +60,10 @@ def pmml(cases: Cases, target: str, types: Mapping[str, str] | None = None) -> s
     for name in fields:
         SubElement(schema, "MiningField", name=_checked(name))
     SubElement(schema, "MiningField", name=_checked(target), usageType="target")
-    default = {"defaultScore": _text(cases.default)} if cases.default is not None else {}
-    rules = SubElement(model, "RuleSet", default)
+    rules = SubElement(model, "RuleSet")
+    if cases.default is not None:
+        rules.set("defaultScore", _text(cases.default))
+        rules.set("defaultConfidence", "1")  # as the rules have by default; some readers insist
     SubElement(rules, "RuleSelectionMethod", criterion="firstHit")
     for number, (rule, tests) in enumerate(zip(cases.rules, plans, strict=True), 1):
         simple = SubElement(rules, "SimpleRule", id=str(number), score=_text(rule.label))
@@ -80,8 +83,10 @@ def _fields(plans: list[list[Test]]) -> dict[str, list[Test]]:
 def _data_field(parent: Element, name: str, tests: list[Test]) -> None:
     of = tests[0].type
     data_type = _DATA_TYPES[of]
-    if of is ColumnType.NUMBER and any(isinstance(v, int) for test in tests for v in test.values):
-        data_type = "integer"  # a number that a double would round
+    whole = [v for test in tests for v in test.values if data_type == "double" and is_whole(v)]
+    # Beyond 2**53 a double may round whole numbers, and the type may have been told.
+    if whole and (of is ColumnType.INTEGER or any(float(v) != v for v in whole)):
+        data_type = "integer"
     is_ordered = any(test.op in (Op.GE, Op.LT) for test in tests)
     field = SubElement(
         parent,
@@ -108,15 +113,15 @@ def _target_field(parent: Element, target: str, cases: Cases) -> None:
 
 def _predicate(test: Test) -> Element:
     field, operator = _checked(test.feature), _OPERATORS[test.op]
-    if not test.op.needs_value:
-        return Element("SimplePredicate", field=field, operator=operator)
     if test.op is Op.NE and not test.values:
-        return Element("SimplePredicate", field=field, operator="isNotMissing")
+        operator = "isNotMissing"
+    if not test.values and test.op is not Op.IN:
+        return Element("SimplePredicate", field=field, operator=operator)
     parts = [
         Element("SimplePredicate", field=field, operator=operator, value=_text(value))
         for value in test.values
     ]
-    return _compound("and" if test.op is Op.NE else "or", parts, "False")
+    return _compound("or", parts, "False")
 
 
 def _compound(operator: str, parts: list[Element], empty: str) -> Element:

@@ -124,14 +124,13 @@ class _Writer(Literals):
         if not values:
             return self.constant(test.op is Op.NE)
         if test.op is Op.NE:
-            return _joined(
-                exp.And, [exp.NEQ(this=column.copy(), expression=value) for value in values]
-            )
+            return exp.NEQ(this=column, expression=values[0])
         if test.type is ColumnType.BOOLEAN and len(values) == 2:
             return exp.Not(this=self.is_null(test.feature))
-        if len(values) == 1:
-            return exp.EQ(this=column, expression=values[0])
-        return exp.In(this=column, expressions=values)
+        if len(values) > 1 and test.type in (ColumnType.TEXT, ColumnType.INTEGER):
+            return exp.In(this=column, expressions=values)
+        # In a list, PostgreSQL would round all numbers to the precision of the column.
+        return _joined(exp.Or, [exp.EQ(this=column.copy(), expression=value) for value in values])
 
     def operand(self, test: Test) -> Tree:
         """The column as it is compared."""
