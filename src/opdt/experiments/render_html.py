@@ -41,6 +41,7 @@ tbody tr:hover > * { background: var(--band); }
 td small { display: block; font-size: .78rem; } td.words { white-space: normal; text-align: left; }
 .near { color: var(--near); } .far { color: var(--far); }
 b.best { text-decoration: underline; text-underline-offset: .2em; }
+sup { line-height: 0; }
 img { max-width: 100%; background: #fff; border-radius: 4px; }
 """
 
