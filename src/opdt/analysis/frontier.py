@@ -17,7 +17,7 @@ import heapq
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from numbers import Real
@@ -28,7 +28,7 @@ from opdt.analysis.envelope import Ceiling, crossing
 from opdt.analysis.prices import Line, Pricer
 from opdt.analysis.settings import build_problem, check_count
 from opdt.analysis.tracing import Tracer
-from opdt.discover import Groups, StructureLike, resolve_budget, resolve_constraints
+from opdt.discover import Groups, StructureLike, resolve_budget
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.problem import Constraints
@@ -67,8 +67,8 @@ class ParetoFrontier:
     points : tuple of FrontierPoint
         From the fewest errors to the most; the correct rows rise with them.
     complete : bool
-        Whether these are all points of the frontier. If not, a limit was reached: rules may be
-        missing, and `bound` says what they could cover.
+        Whether these are all points of the frontier, up to the errors that were asked for. If
+        not, a limit was reached: rules may be missing, and `bound` says what they could cover.
     stopped_by : StopReason
     seconds : float
         Time that it took.
@@ -147,10 +147,7 @@ class ParetoFrontier:
         return text_table(("on the path", *Counted.TITLES), rows)
 
     def _units(self, errors: Any) -> int:
-        is_number = isinstance(errors, Real) and not isinstance(errors, bool)
-        if not is_number or not 0 <= float(errors) < math.inf:
-            raise InputError(f"'errors' must be a number of rows >= 0, got {errors!r}.")
-        return math.floor(as_written(errors) * self._scale)
+        return error_units("errors", errors, self._scale)
 
 
 def pareto_frontier(
@@ -178,7 +175,7 @@ def pareto_frontier(
     X, y
         The data, as `discover` takes them.
     max_errors : float, optional
-        The largest number of errors of interest.
+        The largest number of errors of interest; the frontier ends there.
     max_points : int, optional
         Stop when so many points are known, those of the weight path included, which are found
         first; then come the widest gaps.
@@ -208,12 +205,6 @@ def pareto_frontier(
     >>> frontier.at(1).correct, frontier.with_precision(0.9).errors
     (3.0, 0.0)
     """
-    demands = resolve_constraints(constraints)
-    if max_errors is not None:
-        own = demands.max_errors
-        demands = replace(demands, max_errors=max_errors)  # refuses what is no number
-        if own is not None and own < max_errors:
-            demands = replace(demands, max_errors=own)
     problem = build_problem(
         X,
         y,
@@ -222,24 +213,33 @@ def pareto_frontier(
         structure=structure,
         groups=groups,
         target=target,
-        constraints=demands,
+        constraints=constraints,
         sample_weight=sample_weight,
         kinds=kinds,
     )
     most = math.inf if max_points is None else check_count("max_points", max_points)
     pricer = Pricer(problem, engine, resolve_budget(budget, time_limit, n_jobs))
-    return Sweep(pricer, most).run()
+    limit = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)
+    return Sweep(pricer, most, limit).run()
+
+
+def error_units(name: str, errors: Any, scale: int) -> int:
+    """A number of errors in weight units, rounded down."""
+    is_number = isinstance(errors, Real) and not isinstance(errors, bool)
+    if not is_number or not 0 <= float(errors) < math.inf:
+        raise InputError(f"'{name}' must be a number of rows >= 0, got {errors!r}.")
+    return math.floor(as_written(errors) * scale)
 
 
 class Sweep:
     """Finds the points between the corners of a path, widest gaps first."""
 
-    def __init__(self, pricer: Pricer, most: float = math.inf) -> None:
-        self.pricer, self.most = pricer, most
+    def __init__(self, pricer: Pricer, most: float, max_errors: int | None) -> None:
+        self.pricer, self.most, self.max_errors = pricer, most, max_errors
         self._supported: dict[Line, bool] = {}
-        # minus the size of a gap and the errors of its left end, which decide the order; then its
-        # ends, and the corner of the path to its right
-        self._open: list[tuple[int, int, Line, Line, Line]] = []
+        # minus the size of a gap and the errors of its left end, which decide the order; the left
+        # end; the errors that are already settled; the corner of the path to the right
+        self._open: list[tuple[int, int, Line, int, Line]] = []
 
     def run(self) -> ParetoFrontier:
         """All points that are found within the budget."""
@@ -248,42 +248,50 @@ class Sweep:
         known = trace.infeasible or bool(trace.pieces)
         known &= all(trace.is_proven(index) for index in range(len(trace.pieces)))
         corners = [piece.line for piece in reversed(trace.pieces)]  # fewest errors first
-        self._supported.update((line, True) for line in corners if line.rule is not None)
+        limit = math.inf if self.max_errors is None else self.max_errors
+        kept = [line for line in corners if line.errors <= limit]
+        self._supported.update((line, True) for line in kept if line.rule is not None)
         if known:
-            for left, right in pairwise(corners):
-                self._push(left, right, right)
+            for left, right in pairwise(corners[: len(kept) + 1]):
+                end = right.errors if right.errors <= limit else int(limit) + 1
+                self._push(left, end, right.correct, right)
         while self._open and len(self._supported) < self.most and not pricer.halted():
             self._settle(*heapq.heappop(self._open)[2:])
         lines = tuple(sorted(self._supported, key=lambda line: line.errors))
-        gaps = tuple((left.errors, right.errors) for _, _, left, right, _ in self._open)
+        gaps = tuple((left.errors, float(end)) for _, _, left, end, _ in self._open)
+        if not known:
+            gaps = ((-1, math.inf),)
+        beyond = ((int(limit), math.inf),) if len(kept) < len(corners) else ()
         return ParetoFrontier(
             points=tuple(self._point(line) for line in lines),
-            complete=known and not gaps,
+            complete=not gaps,
             stopped_by=pricer.stopped_by or StopReason.FINISHED,
             seconds=pricer.clock.elapsed(),
             n_solves=pricer.work.solves,
             _lines=lines,
-            _gaps=gaps if known else ((-1, math.inf),),
+            _gaps=gaps + beyond,
             _ceiling=trace.ceiling,
             _scale=pricer.scale,
         )
 
-    def _push(self, left: Line, right: Line, corner: Line) -> None:
-        """Put the gap between two points on the list, unless there is no room in it."""
-        width, height = right.errors - left.errors, right.correct - left.correct
+    def _push(self, left: Line, end: int, correct: int, corner: Line) -> None:
+        """Put the gap between a point and `end` errors, from which on everything is settled, on the
+        list, unless there is no room in it; a point there has fewer than `correct` rows.
+        """
+        width, height = end - left.errors, correct - left.correct
         if width > 1 and height > 1:
-            heapq.heappush(self._open, (-width * height, left.errors, left, right, corner))
+            heapq.heappush(self._open, (-width * height, left.errors, left, end, corner))
 
-    def _settle(self, left: Line, right: Line, corner: Line) -> None:
-        """Find the point with the most correct rows, and fewest errors, left of `right`."""
-        w = 1 + Fraction(1, right.errors - left.errors)
-        found = self.pricer.solve(w, left.rule, max_errors=right.errors - 1)
+    def _settle(self, left: Line, end: int, corner: Line) -> None:
+        """Find the point with the most correct rows, and fewest errors, of less than `end`."""
+        w = 1 + Fraction(1, end - left.errors)
+        found = self.pricer.solve(w, left.rule, max_errors=end - 1)
         if not found.proven:
-            self._push(left, right, corner)
+            self._push(left, end, corner.correct, corner)
         elif found.line is not None and found.line.correct > left.correct:
             price = crossing(corner, left)
             self._supported[found.line] = found.line.value(price) == left.value(price)
-            self._push(left, found.line, corner)
+            self._push(left, found.line.errors, found.line.correct, corner)
 
     def _point(self, line: Line) -> FrontierPoint:
         assert line.rule is not None

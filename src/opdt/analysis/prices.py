@@ -37,11 +37,6 @@ class Line(NamedTuple):
     rule: Rule | None = None
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """Covered weight and weight of the errors."""
-        return self.covered, self.errors
-
-    @property
     def correct(self) -> int:
         """Covered weight of the rule's own class."""
         return self.covered - self.errors
@@ -150,6 +145,28 @@ class Pricer:
             bound = Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
         return Answer(self._line(solution), bound)
 
+    def solution(self, w: Fraction, answer: Answer) -> Solution:
+        """What a solve at the price `w` has found, as a solution."""
+        line, scale = answer.line, self.scale
+        value = -math.inf if line is None else float(line.value(w) / scale)
+        if line is None:
+            status = Status.INFEASIBLE if answer.proven else Status.UNKNOWN
+        elif not answer.proven:
+            status = Status.FEASIBLE
+        else:
+            status = Status.NO_PATTERN if line.rule is None else Status.OPTIMAL
+        return Solution(
+            rule=None if line is None else line.rule,
+            value=value,
+            bound=value if answer.bound is None else float(answer.bound / scale),
+            status=status,
+            stopped_by=self.stopped_by or StopReason.FINISHED,
+            covered=0.0 if line is None else line.covered / scale,
+            errors=0.0 if line is None else line.errors / scale,
+            seconds=self.clock.elapsed(),
+            engine=self.engine,
+        )
+
     def _line(self, solution: Solution) -> Line | None:
         if solution.rule is None:
             return EMPTY if self.problem.may_be_empty else None
@@ -161,16 +178,14 @@ class Pricer:
         budget = self.clock.budget
         seconds = None if budget.seconds is None else max(0.0, self.clock.remaining())
         nodes = None if budget.nodes is None else max(0, budget.nodes - self.work.nodes)
-        progress = budget.progress
-        if progress is not None:
-            report = progress
-            progress = lambda at: report(_later(at, self.clock.elapsed()))  # noqa: E731
+        progress = None if budget.progress is None else self._report
         return replace(budget, seconds=seconds, nodes=nodes, progress=progress)
 
-
-def _later(progress: Progress, seconds: float) -> Progress:
-    """The progress of one solve with the time that all have taken."""
-    return replace(progress, seconds=seconds)
+    def _report(self, progress: Progress) -> None:
+        """Pass on the progress of one solve, with the time that all have taken."""
+        callback = self.clock.budget.progress
+        assert callback is not None
+        callback(replace(progress, seconds=self.clock.elapsed()))
 
 
 Solve = Callable[[VolumeImpurity, Budget, Rule | None, Fraction | None], Solution]

@@ -1,0 +1,273 @@
+"""`opdt path`: the best rule of every price of an error, or of every number of errors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opdt.cli import options as opt
+
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from opdt.analysis.counts import Counted
+    from opdt.analysis.frontier import ParetoFrontier
+    from opdt.analysis.path import WeightPath
+
+    Found = WeightPath | ParetoFrontier
+
+RANGE = "What to list"
+
+
+def path(
+    data: opt.Data,
+    target: opt.Target,
+    w_max: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="The last price of an error.", rich_help_panel=RANGE),
+    ] = None,
+    frontier: Annotated[
+        bool,
+        typer.Option(
+            "--frontier",
+            help="List the best rule of every number of errors, not of every price.",
+            rich_help_panel=RANGE,
+        ),
+    ] = False,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
+    ] = None,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Keep this share of the rows unseen, such as 0.3."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Which rows '--hold-out' takes.")] = 0,
+    depth: opt.Depth = None,
+    label: opt.Label = None,
+    structure: opt.StructureOption = None,
+    groups: opt.GroupsOption = None,
+    direction: opt.Direction = None,
+    require: opt.Require = None,
+    forbid: opt.Forbid = None,
+    min_precision: opt.MinPrecision = None,
+    min_coverage: opt.MinCoverage = None,
+    max_errors: opt.MaxErrors = None,
+    numeric: opt.Numeric = None,
+    categorical: opt.Categorical = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    engine: opt.EngineName = "search",
+    time_limit: opt.TimeLimit = None,
+    jobs: opt.Jobs = None,
+    json_out: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the table; '-' prints nothing else."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw precision against coverage: a PNG, SVG or PDF."),
+    ] = None,
+    quiet: opt.Quiet = False,
+) -> int:
+    """List the best rule of every price of an error, from the price 1 to infinity.
+
+    Choose by what the rules cover and how precise they are, rather than by a price: every line is
+    the best rule that there is for its prices.
+    """
+    from opdt.cli import source as given
+    from opdt.cli.console import notes
+    from opdt.cli.files import check_output
+    from opdt.errors import InputError
+    from opdt.table import open_source
+
+    if test is not None and hold_out is not None:
+        raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
+    if frontier and w_max is not None:
+        raise InputError("'--w-max' has no meaning beside '--frontier'; use '--max-errors'.")
+    only_json = json_out is not None and str(json_out) == given.STDIN
+    for option, out in (("--json", json_out), ("--plot", plot)):
+        if out is not None and not (option == "--json" and only_json):
+            check_output(option, out, data)
+    written = given.how_written(delimiter, encoding, decimal)
+    with notes(shown=not quiet):
+        rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
+        if test is not None:
+            unseen = given.read_data(test, written)
+        source = open_source(rows)
+        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        levels, named = given.shape(structure, groups)
+        limits = {
+            "min_precision": min_precision,
+            "min_coverage": min_coverage,
+            "max_errors": max_errors,
+        }
+        found = _trace(
+            table,
+            seconds=time_limit,
+            threads=jobs,
+            bar=not quiet,
+            frontier=frontier,
+            w_max=math.inf if w_max is None else w_max,
+            max_depth=depth,
+            target=None if label is None else given.class_of(table, label),
+            structure=levels,
+            groups=named,
+            constraints=given.demands(table.names, direction, require, forbid, **limits),
+            engine=engine,
+        )
+        held = None if unseen is None else found.evaluate(unseen, target)
+    if not only_json:
+        _show(found, held, quiet=quiet)
+    if json_out is not None:
+        _write(json_out, found, held)
+    if plot is not None:
+        _draw(plot, found, held)
+    return _exit_code(found)
+
+
+def _trace(
+    table: Any,
+    *,
+    seconds: float | None,
+    threads: int | None,
+    bar: bool,
+    frontier: bool,
+    w_max: float,
+    **settings: Any,
+) -> Found:
+    """The path or the frontier, with a progress bar where that makes sense."""
+    from opdt.analysis.frontier import pareto_frontier
+    from opdt.analysis.path import weight_path
+    from opdt.cli.console import SearchProgress
+    from opdt.solution import Budget
+
+    with SearchProgress() as progress:
+        budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
+        if frontier:
+            most = settings["constraints"].pop("max_errors", None)
+            return pareto_frontier(table, max_errors=most, budget=budget, **settings)
+        return weight_path(table, w_max=w_max, budget=budget, **settings)
+
+
+def _show(found: Found, held: tuple[Counted, ...] | None, *, quiet: bool) -> None:
+    """Print the table, and below it what is proven."""
+    from rich.text import Text
+
+    from opdt.cli.console import stdout
+
+    console = stdout()
+    if not len(found):
+        console.print("No rule meets the constraints.")
+        return
+    console.print(_grid(found, held))
+    if not quiet:
+        color = "green" if found.complete else "yellow"
+        console.print()
+        console.print(Text(_proof(found), color), soft_wrap=True)
+
+
+def _grid(found: Found, held: tuple[Counted, ...] | None) -> Grid:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from opdt.analysis.path import WeightPath
+
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    is_path = isinstance(found, WeightPath)
+    titles = ["w from", "to"] if is_path else ["on the path"]
+    titles += ["covered", "errors", "precision", "coverage"]
+    titles += [] if held is None else ["held-out"]
+    for title in titles:
+        grid.add_column(title, justify="right", no_wrap=True)
+    grid.add_column("rule", overflow="fold")
+    each: Any
+    for index, each in enumerate(found):
+        first = [_price(each.w_from), _price(each.w_to)] if is_path else [_yes(each.supported)]
+        *numbers, rule = each.words()
+        others = [] if held is None else [_held(held[index])]
+        grid.add_row(*first, *numbers, *others, Text(rule))
+    return grid
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _price(w: float) -> str:
+    return "∞" if w == math.inf else f"{w:.4g}"
+
+
+def _held(counts: Counted) -> str:
+    """The precision on held-out rows, as a fraction too: few rows say little."""
+    if not counts.covered:
+        return "–"
+    return f"{100 * counts.precision:.1f} % of {counts.covered:g}"
+
+
+def _proof(found: Found) -> str:
+    from opdt.analysis.path import WeightPath
+    from opdt.report.formats import format_seconds
+
+    took = f"{found.n_solves} searches, {format_seconds(found.seconds)}"
+    if isinstance(found, WeightPath):
+        what = "no allowed rule has a larger VI at any of these prices"
+        open_ = sum(not segment.proven for segment in found.segments)
+        rest = f"{open_} of {len(found)} segments may have a better rule"
+    else:
+        what = "no allowed rule has more correct rows at any number of errors"
+        rest = "further rules may lie between these"
+    if found.complete:
+        return f"proven: {what} ({took})"
+    return f"not proven ({found.stopped_by}): {rest} ({took})"
+
+
+def _write(out: Path, found: Found, held: tuple[Counted, ...] | None) -> None:
+    """Write the table as JSON to a file or (for '-') to the terminal."""
+    import json
+
+    import opdt
+    from opdt.analysis.path import WeightPath
+    from opdt.rules import rule_to_dict
+
+    kind = "segments" if isinstance(found, WeightPath) else "points"
+    lines = []
+    for index, each in enumerate(found):
+        line = {name: values[index] for name, values in found.columns().items()}
+        line["rule"] = None if each.rule is None else rule_to_dict(each.rule)
+        if held is not None:
+            line |= {"held_out_covered": held[index].covered, "held_out_errors": held[index].errors}
+        # JSON knows neither infinity nor a share of nothing
+        lines.append({k: None if v == math.inf or v != v else v for k, v in line.items()})
+    content = {
+        kind: lines,
+        "complete": found.complete,
+        "stopped_by": str(found.stopped_by),
+        "searches": found.n_solves,
+        "opdt": opdt.__version__,
+    }
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if str(out) == "-":
+        typer.echo(text)
+    else:
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+def _draw(out: Path, found: Found, held: tuple[Counted, ...] | None) -> None:
+    from opdt.plot import trade_off
+
+    figure: Any = trade_off(list(found), held_out=held).figure
+    figure.savefig(out, dpi=160)
+
+
+def _exit_code(found: Found) -> int:
+    from opdt.cli.group import INTERRUPTED, NO_RULE
+    from opdt.solution import StopReason
+
+    if found.stopped_by is StopReason.INTERRUPTED:
+        return INTERRUPTED
+    return 0 if any(each.rule is not None for each in found) else NO_RULE

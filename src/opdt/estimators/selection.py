@@ -1,0 +1,397 @@
+"""The best rule as a classifier that chooses its own price, depth and structure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.analysis.choosing import best_lines, most_correct, most_precise, price_grid
+from opdt.analysis.counts import count_rows
+from opdt.analysis.path import trace_path
+from opdt.analysis.prices import Pricer, as_price
+from opdt.analysis.settings import build_problem
+from opdt.discover import StructureLike, discover, resolve_budget, resolve_constraints
+from opdt.engines import Engine
+from opdt.errors import InputError
+from opdt.estimators.classifier import OPDTClassifier
+from opdt.estimators.folds import Scores, folds
+from opdt.estimators.inputs import check_fit, take_rows
+from opdt.problem import Constraints
+from opdt.problem.objective import as_written
+from opdt.rules import Rule
+from opdt.solution import Solution
+from opdt.table import Table
+from opdt.table.labels import check_weights
+
+
+class Shape(NamedTuple):
+    """A depth or a structure to choose, with the prices to train with; None is a wish."""
+
+    max_depth: int | None
+    structure: StructureLike
+    prices: tuple[float | None, ...] = (None,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of a search."""
+        return {"max_depth": self.max_depth, "structure": self.structure}
+
+
+class Rows(NamedTuple):
+    """Features, labels and weights of some rows; those of weight zero are left out."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    def where(self, keep: NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        if self.weights is not None:
+            keep = keep & (self.weights > 0)
+        weights = None if self.weights is None else self.weights[keep]
+        return Rows(take_rows(self.X, keep), self.y[keep], weights)
+
+    @property
+    def total(self) -> float:
+        """Number of rows (weighted)."""
+        return float(len(self.y) if self.weights is None else self.weights.sum())
+
+
+class OPDTClassifierCV(OPDTClassifier):
+    """A classifier of one rule that chooses the price of an error, the depth and the structure.
+
+    There are two ways to choose.
+
+    *By cross-validation.* An error really costs `scoring_w` rows: that is yours to say, and it is
+    never varied, because scores at different prices cannot be compared. What is varied is the
+    price `w` that a rule is *trained* with, beside depth and structure. A rule that only just pays
+    on the rows it was found on often does not on others, so that a higher price may be the better
+    one to train with. Each candidate is scored by the VI at `scoring_w` of its rules on held-out
+    rows, per row. Of all candidates within one standard error of the best, the simplest is taken:
+    no rule at all, whose VI is 0; then the smaller depth; then the structure that is named first;
+    then the highest price, which claims least.
+
+    *By what is wanted of the rule.* With `min_precision` or `max_errors` the rule is the one that
+    covers the most rows of its class of all rules that meet them; with `min_coverage` alone it is
+    the most precise one that covers so much. Both are exact on the training rows; what they hold on
+    other rows is in `cv_results_`. Only depth and structure are then left to cross-validation.
+
+    Parameters
+    ----------
+    ws : sequence of float, optional
+        Prices to train with. If left out, one for each segment of the weight path of the training
+        rows, and `scoring_w`: no other price has another rule there.
+    max_depths : sequence of int
+        Depths to choose from.
+    structures : sequence of structures, optional
+        Structures to choose from, simplest first, in place of `max_depths`.
+    min_precision, max_errors, min_coverage : float, optional
+        What is wanted, as in `Constraints`.
+    cv : int, cross-validation generator or iterable
+        An int k stands for k stratified folds, drawn `n_repeats` times.
+    n_repeats : int
+        How often the folds are drawn; one round of folds says little about a single rule.
+    scoring : str or callable
+        "vi", or a scorer of scikit-learn. Precision alone, or coverage alone, is no aim: the first
+        has tiny rules, the second rules that cover everything.
+    scoring_w : float
+        What an error really costs, in rows.
+    one_standard_error : bool
+        Take the simplest candidate within one standard error of the best, or else the best.
+    random_state : int, RandomState or None
+        How the folds are drawn; the same ones every time by default.
+    groups, target, constraints, engine, time_limit, n_jobs
+        As in `OPDTClassifier`; the engine must prove its answers, and the time limit is that of
+        one table: all training rows, or those of one fold.
+
+    Attributes
+    ----------
+    rule_ : Rule or None
+        The rule, found on all training rows; None where no rule is worth it on held-out rows.
+    best_params_ : dict or None
+        The `w`, `max_depth` and `structure` chosen; `w` is None for a wish, and the whole None
+        for no rule.
+    best_index_, best_score_ : int or None, float
+        The place of the chosen candidate in `cv_results_`, and its mean score; None and 0 for no
+        rule.
+    cv_results_ : dict of arrays
+        One entry per candidate, simplest first: `params`, `param_…`, `split…_test_score`,
+        `mean_test_score`, `std_test_score`, `se_test_score`, `rank_test_score`, and the precision
+        and coverage of all held-out rows together, `test_precision` and `test_coverage`.
+    n_splits_ : int
+        Number of folds, repeats included.
+    solution_, vi_, bound_, status_, classes_, n_features_in_, feature_names_in_
+        As in `OPDTClassifier`, for the search on all training rows.
+
+    Notes
+    -----
+    Folds overlap in the rows they train on, so their scores are not independent; the standard
+    error is corrected for that as Nadeau and Bengio (2003) propose.
+
+    Examples
+    --------
+    >>> X = [[age] for age in range(40)]
+    >>> y = [int(age >= 20 and age not in (23, 30)) for age in range(40)]
+    >>> model = OPDTClassifierCV(max_depths=[1], target=1, scoring_w=3).fit(X, y)
+    >>> print(model.rule_)
+    IF x0 >= 20 THEN 1
+    >>> print(OPDTClassifierCV(min_precision=1.0, target=1).fit(X, y).rule_)
+    IF x0 >= 30.5 THEN 1
+    """
+
+    def __init__(
+        self,
+        *,
+        ws: Sequence[float] | None = None,
+        max_depths: Sequence[int] = (1, 2),
+        structures: Sequence[StructureLike] | None = None,
+        min_precision: float | None = None,
+        max_errors: float | None = None,
+        min_coverage: float | None = None,
+        cv: Any = 5,
+        n_repeats: int = 5,
+        scoring: Any = "vi",
+        scoring_w: float = 10.0,
+        one_standard_error: bool = True,
+        random_state: Any = 0,
+        groups: Mapping[str, Iterable[str]] | None = None,
+        target: Any = None,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        engine: str | Engine = "search",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.ws = ws
+        self.max_depths = max_depths
+        self.structures = structures
+        self.min_precision = min_precision
+        self.max_errors = max_errors
+        self.min_coverage = min_coverage
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.scoring = scoring
+        self.scoring_w = scoring_w
+        self.one_standard_error = one_standard_error
+        self.random_state = random_state
+        self.groups = groups
+        self.target = target
+        self.constraints = constraints
+        self.engine = engine
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and find the rule on all rows.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+            Row weights, in the search and in the scores; a row of weight zero counts as if it
+            were not there.
+        """
+        X, y = check_fit(self, X, y)
+        every = Rows(X, y, check_weights(sample_weight, len(y)))
+        whole = every.where(np.ones(len(y), dtype=bool))
+        table = Table.build(whole.X, whole.y, sample_weight=whole.weights)
+        demands = self._demands()
+        menu = self._menu(table, demands)
+        scores = self._cross_validate(every, whole, menu, demands)
+        nothing = 0.0 if self.scoring == "vi" and not self._wishes else None
+        chosen = scores.choose(one_standard_error=self.one_standard_error, nothing=nothing)
+        candidates = [(shape, w) for shape in menu for w in shape.prices]
+        shape, w = candidates[int(scores.mean.argmax()) if chosen is None else chosen]
+        solution = self._solve(table, shape, w, demands)
+        params = [{"w": price, **each.settings} for each, price in candidates]
+        self.cv_results_: dict[str, Any] = scores.table(params)
+        self.n_splits_ = scores.values.shape[1]
+        self.best_index_ = chosen
+        self.best_score_ = 0.0 if chosen is None else float(scores.mean[chosen])
+        self.best_params_ = None if chosen is None else params[chosen]
+        self.solution_ = solution
+        self.vi_ = 0.0 if chosen is None else solution.value
+        self.bound_, self.status_ = solution.bound, solution.status
+        self._take(None if chosen is None else solution.rule, table, whole.X)
+        return self
+
+    def _take(self, rule: Rule | None, table: Table, X: Any) -> None:
+        """Become the classifier of this rule, which was found on this table of X."""
+        self.rule_ = rule
+        self.classes_ = table.classes
+        self._names = table.names
+        self._learn_parts(table, self.covers(X))
+
+    # -- what to choose from -------------------------------------------------------------------
+
+    @property
+    def _wishes(self) -> dict[str, Any]:
+        """What is wanted of the rule."""
+        names = ("min_precision", "max_errors", "min_coverage")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def _demands(self) -> Constraints:
+        """The constraints, and the wishes with them."""
+        constraints, wishes = resolve_constraints(self.constraints), self._wishes
+        for name in wishes:
+            if getattr(constraints, name) != getattr(Constraints(), name):
+                raise InputError(f"'{name}' is given twice, in 'constraints' too; drop one.")
+        if wishes and self.ws is not None:
+            raise InputError(
+                f"'ws' cannot be given beside '{next(iter(wishes))}', which takes the place of a "
+                "price; drop one."
+            )
+        if wishes == {"min_coverage": 0}:
+            raise InputError("'min_coverage' must be above 0 to ask for the most precise rule.")
+        return replace(constraints, **wishes)
+
+    def _menu(self, table: Table, demands: Constraints) -> list[Shape]:
+        """Everything to choose from, simplest first."""
+        if not isinstance(self.scoring, str) and not callable(self.scoring):
+            raise InputError(f"'scoring' must be 'vi' or a scorer, got {self.scoring!r}.")
+        as_price("scoring_w", self.scoring_w)
+        shapes = self._shapes()
+        if self._wishes:
+            return shapes
+        priced = []
+        for shape in shapes:
+            prices = sorted({*self._prices(table, shape, demands)}, reverse=True)
+            priced.append(shape._replace(prices=tuple(prices)))
+        return priced
+
+    def _shapes(self) -> list[Shape]:
+        if self.structures is None:
+            depths = _listed("max_depths", self.max_depths)
+            return [Shape(depth, None) for depth in sorted(depths)]
+        structures = _listed("structures", self.structures)
+        if all(isinstance(s, str) and not s.endswith((".toml", ".json")) for s in structures):
+            raise InputError(
+                "'structures' must be a list of structures, got a list of names; for one "
+                f"structure write [{structures!r}]."
+            )
+        return [Shape(None, structure) for structure in structures]
+
+    def _prices(self, table: Table, shape: Shape, demands: Constraints) -> list[float]:
+        if self.ws is None:
+            path = trace_path(self._pricer(table, shape, demands))
+            return [*price_grid(path), float(self.scoring_w)]
+        prices = _listed("ws", self.ws)
+        for w in prices:
+            as_price("ws", w)
+        return [float(w) for w in prices]
+
+    # -- rules and scores ----------------------------------------------------------------------
+
+    def _pricer(self, table: Table, shape: Shape, demands: Constraints) -> Pricer:
+        problem = build_problem(
+            table,
+            None,
+            w=1,
+            groups=self.groups,
+            target=self.target,
+            constraints=demands,
+            **shape.settings,
+        )
+        return Pricer(problem, self.engine, resolve_budget(None, self.time_limit, self.n_jobs))
+
+    def _solve(self, table: Table, shape: Shape, w: float | None, demands: Constraints) -> Solution:
+        """The rule of one candidate."""
+        if w is None:
+            return self._wished(self._pricer(table, shape, demands))
+        return discover(
+            table,
+            w=w,
+            groups=self.groups,
+            target=self.target,
+            constraints=demands,
+            engine=self.engine,
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+            **shape.settings,
+        )
+
+    def _wished(self, pricer: Pricer) -> Solution:
+        """The rule that the wishes ask for."""
+        only_coverage = set(self._wishes) == {"min_coverage"}
+        return (most_precise if only_coverage else most_correct)(pricer)[1]
+
+    def _rules(self, table: Table, shape: Shape, demands: Constraints) -> Iterator[Rule | None]:
+        """The rules of all candidates of one shape."""
+        pricer = self._pricer(table, shape, demands)
+        if self._wishes:
+            yield self._wished(pricer).rule
+            return
+        prices = [as_written(w) for w in shape.prices if w is not None]
+        lines = best_lines(pricer, prices)
+        for price in prices:
+            line = lines[price]
+            yield None if line is None else line.rule
+
+    def _cross_validate(
+        self, every: Rows, whole: Rows, menu: Sequence[Shape], demands: Constraints
+    ) -> Scores:
+        """The counts and scores of all candidates on held-out rows."""
+        # a list of splits was made for all rows, those of weight zero included
+        rows = whole if isinstance(self.cv, Integral) else every
+        parts = []
+        for train, test in folds(
+            rows.X, rows.y, self.cv, self.n_repeats, self.random_state, target=self.target
+        ):
+            known, unseen = rows.where(train), rows.where(test)
+            table = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
+            fewer = _scaled(demands, known.total / whole.total)
+            rules = [rule for shape in menu for rule in self._rules(table, shape, fewer)]
+            counts = np.array(list(count_rows(rules, unseen.X, unseen.y, unseen.weights)))
+            values = self._values(rules, counts, table, known, unseen)
+            parts.append((counts[:, 0], counts[:, 1], values, unseen.total, known.total))
+        covered, errors, values, tested, trained = (
+            np.array(part) for part in zip(*parts, strict=True)
+        )
+        return Scores(covered.T, errors.T, values.T, tested, trained)
+
+    def _values(
+        self,
+        rules: Sequence[Rule | None],
+        counts: NDArray[np.float64],
+        table: Table,
+        known: Rows,
+        unseen: Rows,
+    ) -> NDArray[np.float64]:
+        """The scores of rules on held-out rows: VI per row, or what a scorer says."""
+        if self.scoring == "vi":
+            covered, errors, total = counts.T
+            return np.asarray((covered - float(self.scoring_w) * errors) / total)
+        from sklearn.metrics import get_scorer
+
+        scorer = get_scorer(self.scoring)
+        weights = {} if unseen.weights is None else {"sample_weight": unseen.weights}
+        values = {}
+        for rule in set(rules):
+            model = copy(self)
+            model._take(rule, table, known.X)
+            values[rule] = float(scorer(model, unseen.X, unseen.y, **weights))
+        return np.array([values[rule] for rule in rules])
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """The values of a grid, which must not be empty."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or not len(list(values)):
+        raise InputError(f"'{name}' must be a list of values to choose from, got {values!r}.")
+    return list(values)
+
+
+def _scaled(demands: Constraints, share: float) -> Constraints:
+    """The constraints for a share of the rows: numbers of rows are fewer there."""
+    changes: dict[str, Any] = {}
+    if demands.max_errors is not None:
+        changes["max_errors"] = demands.max_errors * share
+    if isinstance(demands.min_coverage, Integral) and demands.min_coverage:
+        changes["min_coverage"] = math.ceil(int(demands.min_coverage) * share)
+    return replace(demands, **changes)

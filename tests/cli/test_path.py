@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import math
+
+import matplotlib as mpl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import opdt as package
+from opdt.cli.group import Group
+from opdt.cli.path import path
+
+STATES = """\
+age,state
+20,well
+22,ill
+25,ill
+27,ill
+31,well
+38,ill
+47,well
+52,ill
+60,ill
+"""
+PATH = ("path", "states.csv", "--target", "state", "--engine", "exhaustive")
+ILL = (*PATH, "--class", "ill", "--depth", "1")
+
+
+@pytest.fixture
+def opdt(folder):
+    """Runs `opdt path`."""
+    (folder / "states.csv").write_text(STATES)
+    app = typer.Typer(cls=Group, pretty_exceptions_enable=False)
+    app.command()(path)
+    app.callback()(lambda: None)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, [str(a) for a in arguments], prog_name="opdt")
+
+    return run
+
+
+def lines(result):
+    return [line.rstrip() for line in result.stdout.splitlines()]
+
+
+def test_the_segments_are_listed_with_their_proof(opdt):
+    """From the old to the young: two ill, a well, one ill, a well, three ill."""
+    result = opdt(*ILL)
+    assert (result.exit_code, result.stderr) == (0, "")
+    *table, empty, proof = lines(result)
+    # 8 rows with 2 errors, or 2 rows with none: equal at w = (8 - 2) / 2
+    assert table == [
+        "w from  to  covered  errors  precision  coverage  rule",
+        "     1   3        8       2     75.0 %    88.9 %  IF age >= 21 THEN ill",
+        "     3   ∞        2       0    100.0 %    22.2 %  IF age >= 50 THEN ill",
+    ]
+    assert empty == ""
+    assert proof.startswith("proven: no allowed rule has a larger VI at any of these prices (")
+
+
+def test_a_path_may_end_at_a_price(opdt):
+    assert lines(opdt(*ILL, "--w-max", 2.5))[1].split()[:2] == ["1", "2.5"]
+    assert len(lines(opdt(*ILL, "--w-max", 2.5, "--quiet"))) == 2
+
+
+def test_the_frontier_lists_numbers_of_errors(opdt):
+    *table, _, proof = lines(opdt(*ILL, "--frontier"))
+    assert [line.split()[:3] for line in table[1:]] == [
+        ["yes", "2", "0"],
+        ["no", "4", "1"],
+        ["yes", "8", "2"],
+    ]
+    assert proof.startswith("proven: no allowed rule has more correct rows at any number of errors")
+    part = lines(opdt(*ILL, "--frontier", "--max-errors", 1, "--quiet"))
+    assert [line.split()[:3] for line in part[1:]] == [["yes", "2", "0"], ["no", "4", "1"]]
+
+
+def test_held_out_rows_are_counted_beside(opdt, folder):
+    (folder / "new.csv").write_text("age,state\n55,ill\n58,well\n10,ill\n")
+    table = lines(opdt(*ILL, "--test", "new.csv", "--quiet"))
+    assert "held-out" in table[0]
+    assert sum("50.0 % of 2" in line for line in table) == 2  # both rules
+    held = opdt(*ILL, "--hold-out", 0.4, "--seed", 3)
+    assert held.exit_code == 0
+    assert "held-out" in held.stdout
+
+
+def test_json_holds_the_table_with_rules_to_apply(opdt, folder):
+    assert opdt(*ILL, "--json", "path.json").exit_code == 0
+    content = json.loads((folder / "path.json").read_text())
+    assert content["complete"] is True
+    assert content["opdt"] == package.__version__
+    first, last = content["segments"]
+    assert (first["w_from"], first["w_to"], last["w_to"]) == (1, 3, None)
+    assert (first["covered"], first["errors"], first["precision"]) == (8, 2, 0.75)
+    assert first["rule"] == {
+        "opdt_rule": 1,
+        "label": "ill",
+        "conditions": [{"feature": "age", "op": ">=", "value": 21.0}],
+    }
+    printed = opdt(*ILL, "--frontier", "--json", "-").stdout
+    assert [point["correct"] for point in json.loads(printed)["points"]] == [2, 3, 6]
+
+
+def test_the_trade_off_is_drawn(opdt, folder):
+    mpl.use("agg")
+    assert opdt(*ILL, "--plot", "path.png").exit_code == 0
+    assert (folder / "path.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_without_time_it_says_what_is_not_proven(opdt):
+    result = opdt(*ILL, "--time-limit", 0)
+    assert result.exit_code == 3
+    assert "not proven (time limit): 1 of 1 segments may have a better rule" in result.stdout
+
+
+def test_constraints_that_no_rule_meets_exit_with_3(opdt):
+    result = opdt(*PATH, "--min-coverage", 9, "--max-errors", 0)
+    assert result.exit_code == 3
+    assert result.stdout == "No rule meets the constraints.\n"
+
+
+def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
+    (folder / "same.csv").write_text("a,b,y\n1,2,x\n1,2,x\n1,2,z\n2,2,x\n2,2,x\n2,2,z\n")
+    result = opdt("path", "same.csv", "--target", "y", "--engine", "exhaustive", "--json", "-")
+    last = json.loads(result.stdout)["segments"][-1]
+    assert (last["rule"], last["precision"], last["covered"]) == (None, None, 0)
+    shown = opdt("path", "same.csv", "--target", "y", "--engine", "exhaustive")
+    assert lines(shown)[-3].split()[-2:] == ["no", "rule"]
+    assert math.isclose(last["w_from"], 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--class", "dead"], ["'--class' 'dead'"]),
+        (["--engine", "bsccart"], ["'engine' 'bsccart' proves nothing"]),
+        (["--w-max", "0"], ["'w_max' must be"]),
+        (["--w-max", "5", "--frontier"], ["'--w-max' has no meaning beside '--frontier'"]),
+        (["--test", "states.csv", "--hold-out", "0.2"], ["two ways to the same end"]),
+        (["--json", "states.csv"], ["is the input"]),
+        (["--plot", "nowhere/path.png"], ["folder that does not exist"]),
+        (["--frontier", "--max-errors", "-1"], ["'max_errors' must be"]),
+    ],
+)
+def test_an_option_that_cannot_be_used_gives_one_sentence(opdt, refused, options, words):
+    refused(opdt(*PATH, *options), *words)
