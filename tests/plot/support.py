@@ -69,15 +69,18 @@ def texts(ax: Axes) -> list[str]:
 def drawn_texts(ax: Axes) -> list[Text]:
     """Every visible text of a picture."""
     ax.get_figure().draw_without_rendering()
-    found = ax.get_figure().findobj(Text)
-    return [t for t in dict.fromkeys(found) if t.get_visible() and t.get_text().strip()]
+    found = dict.fromkeys(ax.get_figure().findobj(Text))
+    hidden = set()  # matplotlib keeps ticks beyond the limits, but does not draw them
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        hidden |= {tick.label1 for tick in ticks if not low <= tick.get_loc() <= high}
+    return [t for t in found if t.get_visible() and t.get_text().strip() and t not in hidden]
 
 
 def collisions(ax: Axes, slack: float = 1.0) -> list[tuple[str, str]]:
     """Pairs of texts whose boxes overlap by more than some pixels, and texts off the figure."""
-    found = [(text.get_text(), text.get_window_extent()) for text in drawn_texts(ax)]
-    reach = ax.get_tightbbox().padded(1)  # ticks beyond the limits are kept, but not drawn
-    boxes = [(text, box) for text, box in found if box.width > 0 and reach.overlaps(box)]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in drawn_texts(ax)]
     bad = [
         (a, b)
         for (a, one), (b, two) in combinations(boxes, 2)

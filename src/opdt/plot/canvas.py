@@ -27,8 +27,9 @@ POINTS_PER_INCH = 72
 class Theme:
     """Colours that go with one another and with the ground they are drawn on.
 
-    Class colours are Okabe and Ito's, told apart with any kind of colour vision; `rule` marks
-    what belongs to the rule and is never the colour of a class. `paper` is the ground itself.
+    The first two class colours are Okabe and Ito's; all are told apart with any kind of colour
+    vision, by lightness where not by hue. `rule` marks what belongs to the rule and is never the
+    colour of a class. `paper` is the ground itself.
     """
 
     ink: str
@@ -49,7 +50,7 @@ LIGHT = Theme(
     rule="#00785A",
     rule_tint="#DDF2EA",
     track="#E9E9E9",
-    classes=("#0072B2", "#D55E00", "#B0568B", "#B37700", "#3A8FC4", "#7A7A7A"),
+    classes=("#0072B2", "#D55E00", "#882255", "#3B0F70", "#543005", "#8A8A8A"),
 )
 DARK = Theme(
     ink="#EDEDED",
@@ -59,7 +60,7 @@ DARK = Theme(
     rule="#2FC79A",
     rule_tint="#12382D",
     track="#33363C",
-    classes=("#56B4E9", "#F08A3C", "#E39CC4", "#F0E442", "#9DB7FF", "#9A9A9A"),
+    classes=("#56B4E9", "#F08A3C", "#F0E442", "#8F6BFF", "#D0FFB0", "#8A8A8A"),
 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from opdt.plot.canvas import POINTS_PER_INCH, Theme, matplotlib
@@ -45,8 +47,14 @@ def class_text(label: Any) -> str:
 
 def width_of(text: str, size: float, weight: str = "normal") -> float:
     """The width of one line of text, in points."""
-    if not text:
-        return 0.0
+    settings = import_module("matplotlib").rcParams
+    fonts = (*settings["font.family"], *settings["font.sans-serif"], *settings["font.serif"])
+    return _width(text, size, weight, fonts) if text else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str, size: float, weight: str, fonts: tuple[str, ...]) -> float:
+    """The same for the fonts that are set; layouts ask for the width of a text again and again."""
     font = matplotlib("font_manager").FontProperties(size=size, weight=weight)
     measure = matplotlib("textpath").text_to_path.get_text_width_height_descent
     return float(measure(text, font, ismath=False)[0])
