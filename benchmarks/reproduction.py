@@ -16,6 +16,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "reproduction.md"
+COMPARISON = DOCS / "guides" / "compare.md"
 TABLES = DOCS / "reproduction"
 MINUS = "−"
 
@@ -79,26 +80,64 @@ def depth(folder: Path) -> str:
     return "\n".join(rows)
 
 
+METHODS = {
+    "opdt": "opdt, depth 2 (proven)",
+    "opdt-3": "opdt, depth 3 (proven)",
+    "skope": "SkopeRules",
+    "prim": "PRIM",
+    "bsccart": "BSCCART",
+    "cart": "CART",
+    "brs": "BRS",
+    "ripper": "RIPPER",
+    "ids": "IDS",
+    "rscrules": "RSCRULES",
+    "prism": "PRISM",
+    "irep": "IREP",
+}
+QUANTITIES = ("training VI", "test VI", "test precision", "test coverage", "runtime")
+
+
+def methods(folder: Path) -> str:
+    """Every method's means over the datasets."""
+    lines = read(folder, "appendix")
+    rows = [f"| method | {' | '.join(QUANTITIES[:-1])} | seconds |", "|---|" + "---:|" * 5]
+    for method, name in METHODS.items():
+        cells = []
+        for quantity in QUANTITIES:
+            found = [
+                float(line["ours"])
+                for line in lines
+                if line["method"] == method and line["quantity"] == quantity and line["ours"]
+            ]
+            mean = sum(found) / len(found)
+            digits = 1 if quantity.endswith("VI") else 3
+            cells.append(f"{mean:.{digits}f}".replace("-", MINUS))
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def publish(runs: list[Path]) -> None:
     """Copy the tables and rewrite the short ones."""
     TABLES.mkdir(exist_ok=True)
-    page = PAGE.read_text(encoding="utf-8")
     for run in runs:
         folder = run / "tables"
         for file in sorted(folder.iterdir()):
             if file.suffix in (".md", ".csv", ".png", ".svg"):
                 shutil.copy(file, TABLES / file.name)
-        for name, table in (("training", training), ("test", depth)):
-            if (folder / f"{name}.csv").exists():
-                page = replaced(page, name, table(folder))
-    PAGE.write_text(page, encoding="utf-8")
+        if (folder / "appendix.csv").exists():
+            replace(PAGE, "training", training(folder))
+            replace(PAGE, "test", depth(folder))
+            replace(COMPARISON, "methods", methods(folder))
 
 
-def replaced(page: str, name: str, text: str) -> str:
+def replace(path: Path, name: str, text: str) -> None:
+    """Put a table between its markers on a page."""
+    page = path.read_text(encoding="utf-8")
     pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end: {name} -->)"
     if not re.search(pattern, page, re.DOTALL):
-        raise SystemExit(f"{PAGE.name} has no markers for {name!r}")
-    return re.sub(pattern, lambda m: f"{m[1]}\n{text}\n\n{m[2]}", page, flags=re.DOTALL)
+        raise SystemExit(f"{path.name} has no markers for {name!r}")
+    new = re.sub(pattern, lambda m: f"{m[1]}\n{text}\n\n{m[2]}", page, flags=re.DOTALL)
+    path.write_text(new, encoding="utf-8")
 
 
 if __name__ == "__main__":
