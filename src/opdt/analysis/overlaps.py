@@ -1,0 +1,93 @@
+"""Rules that keep apart: the best rule, then the best that overlaps it little, and so on."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.errors import InputError
+from opdt.problem import CodedRule, Measure
+from opdt.problem.objective import as_written
+from opdt.solution import StopReason
+
+if TYPE_CHECKING:
+    from opdt.engines.search.collect import Collector
+    from opdt.engines.search.listing import Demand
+
+OVERLAPS = ("share", "jaccard")
+# An overlap is compared as a fraction of at most this denominator.
+MAX_DENOMINATOR = 2**14
+
+
+def rules_apart(
+    collector: Collector, k: int, limit: Fraction, overlap: str
+) -> tuple[list[tuple[CodedRule, Measure]], list[float], StopReason]:
+    """Rules one after the other, their overlaps, and why it ended."""
+    from opdt.engines.search.apart import best_within
+
+    problem = collector.problem
+    weights = problem.objective.weights
+    ranked: list[tuple[CodedRule, Measure]] = []
+    overlaps: list[float] = []
+    demands: list[Demand] = []
+    covers: list[NDArray[np.bool_]] = []
+    while len(ranked) < k:
+        found, stopped = best_within(collector, demands)
+        if found is not None:
+            fires = problem.cover(found[0].conditions)
+            shares = [_overlap(weights, fires, other, overlap) for other in covers]
+            ranked.append(found)
+            overlaps.append(float(max(shares)) if shares else math.nan)
+            covers.append(fires)
+            demands += _demands(weights, fires, limit, overlap)
+        if found is None or stopped is not StopReason.FINISHED:
+            return ranked, overlaps, stopped
+    return ranked, overlaps, StopReason.FINISHED
+
+
+def _demands(
+    weights: NDArray[np.int64], fires: NDArray[np.bool_], limit: Fraction, overlap: str
+) -> list[Demand]:
+    """What a rule must keep to overlap these rows by at most the limit p / q.
+
+    With W the weight of these rows, J of its rows among them and A of all its rows, the Jaccard
+    overlap J / (A + W - J) is at most p / q exactly if (q + p) J - p A <= p W; the share
+    J / min(A, W) exactly if q J - p A <= 0 and q J <= p W.
+    """
+    from opdt.engines.search.listing import Demand
+
+    p, q = limit.numerator, limit.denominator
+    most = p * int(weights[fires].sum())
+    inside = fires.astype(np.int64)
+    if overlap == "jaccard":
+        return [Demand(weights * ((q + p) * inside - p), most)]
+    return [Demand(weights * (q * inside - p), 0), Demand(weights * q * inside, most)]
+
+
+def _overlap(
+    weights: NDArray[np.int64], one: NDArray[np.bool_], two: NDArray[np.bool_], overlap: str
+) -> Fraction:
+    both = int(weights[one & two].sum())
+    if overlap == "jaccard":
+        return Fraction(both, int(weights[one | two].sum()))
+    return Fraction(both, min(int(weights[one].sum()), int(weights[two].sum())))
+
+
+def check_overlap(max_overlap: Any, overlap: Any) -> Fraction:
+    """The limit as a fraction, both arguments checked."""
+    if overlap not in OVERLAPS:
+        raise InputError(f"'overlap' must be 'share' or 'jaccard', got {overlap!r}.")
+    if isinstance(max_overlap, bool) or not isinstance(max_overlap, Real):
+        raise InputError(f"'max_overlap' must be a number, got {max_overlap!r}.")
+    if not 0 <= float(max_overlap) < 1:
+        raise InputError(
+            f"'max_overlap' must be from 0 to below 1 (at 1 a rule may be repeated), "
+            f"got {max_overlap!r}."
+        )
+    limit = as_written(float(max_overlap)).limit_denominator(MAX_DENOMINATOR)
+    return min(limit, 1 - Fraction(1, MAX_DENOMINATOR))

@@ -1,0 +1,169 @@
+"""The rules that are nearly as good as the best, and what they have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from opdt.analysis.counts import frame_of
+from opdt.analysis.ranking import Alternative, list_rules, rank_rules
+from opdt.analysis.rashomon_summary import RashomonSummary, summarise
+from opdt.problem import CodedRule, Problem
+from opdt.solution import StopReason
+
+if TYPE_CHECKING:
+    from opdt.engines.search.collect import Collector
+
+
+@dataclass(frozen=True, eq=False)
+class RashomonSet(Sequence[Alternative]):
+    """All rules that are nearly as good as the best; a sequence of `Alternative`.
+
+    Attributes
+    ----------
+    rules : tuple of Alternative
+        In the documented order.
+    optimum : float or None
+        The largest VI; None where there is no rule.
+    threshold : float or None
+        The VI that a rule of the set has at least.
+    complete : bool
+        Whether all rules of the set are listed.
+    capped : bool
+        Whether the set is proven to have more rules than are listed, which are then the first in
+        the documented order: every other rule is worth `rest_at_most` or less.
+    rest_at_most : float or None
+        Where the set is capped.
+    stopped_by : StopReason
+        `finished`, or the limit of the budget that was met. Then rules may be missing anywhere;
+        and if it was met before the optimum was proven (`proven` is False), the optimum is the
+        best value found, and the threshold goes with it.
+    proven : bool
+        Whether the optimum is proven.
+    seconds : float
+        Time that it took.
+    """
+
+    rules: tuple[Alternative, ...]
+    optimum: float | None
+    threshold: float | None
+    complete: bool
+    capped: bool
+    rest_at_most: float | None
+    stopped_by: StopReason
+    proven: bool
+    seconds: float
+    _problem: Problem = field(repr=False)
+    _coded: tuple[tuple[CodedRule, int], ...] = field(repr=False)  # with the number of the pattern
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rules[index]
+
+    def __iter__(self) -> Iterator[Alternative]:
+        return iter(self.rules)
+
+    @cached_property
+    def patterns(self) -> tuple[Alternative, ...]:
+        """One rule for each set of rows and class, with all its equivalents."""
+        members: dict[int, list[Alternative]] = {}
+        for rule, (_, number) in zip(self.rules, self._coded, strict=True):
+            members.setdefault(number, []).append(rule)
+        return tuple(
+            replace(
+                group[0],
+                rank=place,
+                equivalents=tuple(each.rule for each in group[1:]),
+                more_equivalents=not self.complete,
+            )
+            for place, group in enumerate(members.values(), 1)
+        )
+
+    @cached_property
+    def summary(self) -> RashomonSummary:
+        """What the listed rules have in common."""
+        return summarise(self._problem, self.rules, self._coded)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rules by column: what every library makes a data frame of."""
+        names = ("rank", "value", "precision", "coverage", "covered", "errors")
+        table = {name: [getattr(each, name) for each in self.rules] for name in names}
+        numbers = [number + 1 for _, number in self._coded]
+        return table | {"pattern": numbers, "rule": [str(each.rule) for each in self.rules]}
+
+    def to_frame(self) -> Any:
+        """The rules as a data frame of pandas, or else of polars or Arrow."""
+        return frame_of(self.columns())
+
+    def facts(self) -> str:
+        """How many rules there are, and what is proven about that, in a sentence."""
+        if self.optimum is None or self.threshold is None:
+            return "There is no rule." if self.complete else "No rule was found in time."
+        number = f"{_many(len(self), 'rule')} ({_many(len(self.patterns), 'set')} of rows)"
+        kind = "optimum" if self.proven else "best value found"
+        reach = f"with a VI of at least {self.threshold:.10g} ({kind} {self.optimum:.10g})"
+        if self.complete:
+            return f"{number} {reach}; there are no others."
+        if self.rest_at_most is not None:
+            return (
+                f"The first {number} {reach}; every other rule is worth "
+                f"{self.rest_at_most:.10g} or less."
+            )
+        return f"{number} {reach}; stopped ({self.stopped_by}), so there may be others."
+
+    def __str__(self) -> str:
+        shown = list_rules(self.patterns[:10])
+        more = len(self.patterns) - 10
+        return f"{self.facts()}\n{shown}" + (f"\n… and {more:,} more" if more > 0 else "")
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def collect_set(
+    collector: Collector, within: Fraction, within_rows: Fraction | None, cap: int
+) -> RashomonSet:
+    """The set of the rules that lose at most this share, or so many rows, to the best one."""
+    problem, best = collector.problem, collector.best
+    if best.incumbent is None:
+        reason = best.stopped_by or StopReason.FINISHED
+        done = reason is StopReason.FINISHED
+        return RashomonSet(
+            (), None, None, done, False, None, reason, done, collector.clock.elapsed(), problem, ()
+        )
+    top = problem.measure(best.incumbent).gain
+    slack = abs(top) * within if within_rows is None else within_rows / problem.objective.unit
+    least = max(top - math.floor(slack), collector.lowest)
+    # One more than are listed, to see whether there are more.
+    found = collector.at_least(least, cap + 1, by_rows=False, known=collector.winners)
+    coded = found.rules()
+    capped = len(coded) > cap
+    rest = found.blocks.measure(coded[cap][1]).gain if capped else None
+    numbers: dict[tuple[int, ...], int] = {}
+    members = tuple(
+        (rule, numbers.setdefault(found.blocks.pattern(at), len(numbers)))
+        for rule, at in coded[:cap]
+    )
+    ranked = [(rule, found.blocks.measure(at)) for rule, at in coded[:cap]]
+    stopped = best.stopped_by or found.stopped_by
+    done = stopped is StopReason.FINISHED
+    return RashomonSet(
+        rules=rank_rules(problem, ranked),
+        optimum=problem.vi(top),
+        threshold=problem.vi(least),
+        complete=done and not capped,
+        capped=capped,
+        rest_at_most=problem.vi(rest) if rest is not None and done else None,
+        stopped_by=stopped,
+        proven=best.stopped_by is None,
+        seconds=collector.clock.elapsed(),
+        _problem=problem,
+        _coded=members,
+    )

@@ -1,0 +1,239 @@
+"""The best rule that meets further demands on its rows, exactly.
+
+The demands are linear: sums over the covered rows that may not exceed a number. So they can be
+priced. With prices on what a rule uses of each demand a row is worth its gain less the prices, and
+the best rule for these gains bounds all rules that meet the demands:
+
+    gain <= gain + sum of price × (most - used) = priced value + sum of price × most,
+
+since such a rule uses no more than it may. Good prices come from the cutting planes of the dual
+problem; they are whole numbers of a fine unit, so that no bound is rounded. Then all rules are
+listed whose priced value reaches that of the best rule known to meet the demands. The best rule
+that meets them is one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search.blocks import Store
+from opdt.engines.search.collect import Collector
+from opdt.engines.search.listing import Demand
+from opdt.engines.search.run import Run
+from opdt.engines.search.scores import Scores
+from opdt.problem import CodedRule, Measure, Objective, Problem, RowGains
+from opdt.solution import StopReason
+
+Whole = NDArray[np.int64]
+Ranked = tuple[CodedRule, Measure]
+
+STEPS = 20  # searches that look for good prices
+HIGHEST = 8.0  # a price per row at most, where 1 takes all that the best row gains
+FINEST = 2**16  # units of a price that make one unit of gain
+MAX_TOTAL = 2**56  # what priced gains may add up to
+
+
+@dataclass(frozen=True, eq=False)
+class Priced(RowGains):
+    """The gains of another objective in finer units, less the prices of demands."""
+
+    base: Objective | None = None
+    by_label: Mapping[int, Whole] | None = None
+
+    def gains(self, label: int) -> Whole:
+        """What covering each row is worth to a rule of this class."""
+        assert self.by_label is not None
+        return self.by_label[label]
+
+    def wrong(self, label: int) -> NDArray[np.bool_]:
+        """The errors of the other objective."""
+        assert self.base is not None
+        return self.base.wrong(label)
+
+
+def best_within(
+    collector: Collector, demands: Sequence[Demand]
+) -> tuple[Ranked | None, StopReason]:
+    """The first rule, in the documented order, that meets the demands; None if none does.
+
+    Where a limit is met, which the second entry says, the best such rule that is known.
+    """
+    return _Pricing(collector, demands).solve()
+
+
+class _Pricing:
+    """The search for prices, and for the rule."""
+
+    def __init__(self, collector: Collector, demands: Sequence[Demand]) -> None:
+        self._collector, self._problem = collector, collector.problem
+        self._demands = tuple(demands)
+        free = replace(
+            self._problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None
+        )
+        self._free = replace(self._problem, constraints=free)
+        objective = self._problem.objective
+        # Limits on rows are demands as well: the priced search knows no other.
+        self._all = {
+            label: (*self._demands, *_row_demands(self._problem, label))
+            for label in objective.labels
+        }
+        first = self._all[objective.labels[0]]
+        self._most = [demand.most for demand in first]
+        gains = np.concatenate([objective.gains(label) for label in objective.labels])
+        self._scale = float(max(1, np.abs(gains).max()))
+        self._scales = [float(max(1, np.abs(demand.column).max(initial=0))) for demand in first]
+        self._total = int(np.abs(gains).sum())
+        self._known: Ranked | None = None
+
+    def solve(self) -> tuple[Ranked | None, StopReason]:
+        """The rule, and why the search ended."""
+        fine, prices, bound, stopped = self._find_prices()
+        if stopped is None and bound >= self._collector.lowest:
+            stopped = self._list(fine, prices)
+        return self._known, stopped or StopReason.FINISHED
+
+    # -- prices ------------------------------------------------------------------------------
+
+    def _find_prices(self) -> tuple[int, tuple[int, ...], int, StopReason | None]:
+        """The fine unit, the prices of the lowest bound, the bound, and the limit met."""
+        cuts = [(0.0, np.array([-most for most in self._most]) / self._scales)]  # covering nothing
+        wanted = np.zeros(len(self._most))
+        best: tuple[int, tuple[int, ...], int] | None = None
+        seen = set()
+        start: CodedRule | None = None
+        for _ in range(STEPS):
+            fine, prices = self._rounded(wanted)
+            if (fine, prices) in seen:
+                break
+            seen.add((fine, prices))
+            run = self._search(fine, prices, start)
+            if run.stopped_by is not None:
+                return fine, prices, 0, run.stopped_by
+            start = run.incumbent
+            value = 0 if start is None else run.problem.measure(start).gain
+            bound = (value + self._allowance(prices)) // fine
+            if best is None or bound < best[2]:
+                best = fine, prices, bound
+            if start is not None:
+                cuts.append(self._cut(start))
+            known = self._collector.lowest if self._known is None else self._known[1].gain
+            if best[2] <= known:
+                break
+            wanted = _cheapest(cuts)
+        assert best is not None
+        return *best, None
+
+    def _rounded(self, wanted: NDArray[np.float64]) -> tuple[int, tuple[int, ...]]:
+        """Prices in whole numbers of a unit that is as fine as the sums allow."""
+        fine = FINEST
+        per_row = self._scale / np.array(self._scales)
+        while fine > 1 and self._total * fine * (1 + HIGHEST * len(wanted)) > MAX_TOTAL:
+            fine //= 2
+        prices = tuple(np.rint(wanted * per_row * fine).astype(np.int64).tolist())
+        used = sum(
+            price * int(np.abs(demand.column).sum())
+            for price, demand in zip(prices, self._all[next(iter(self._all))], strict=True)
+        )
+        return (fine, prices) if used < 4 * MAX_TOTAL else (1, (0,) * len(prices))
+
+    def _priced(self, fine: int, prices: tuple[int, ...]) -> Problem:
+        """The problem without limits on rows, with priced gains."""
+        base = self._problem.objective
+        by_label = {}
+        for label, demands in self._all.items():
+            by_label[label] = base.gains(label) * fine
+            for price, demand in zip(prices, demands, strict=True):
+                by_label[label] -= price * demand.column
+        objective = Priced(
+            by_label[base.labels[0]], base.unit / fine, base.labels, base.weights,
+            base.weight_scale, base, by_label,
+        )  # fmt: skip
+        return self._free.with_objective(objective)
+
+    def _search(self, fine: int, prices: tuple[int, ...], start: CodedRule | None) -> Run:
+        collector = self._collector
+        switches = replace(collector.switches, seeding=False)
+        run = Run(
+            self._priced(fine, prices), collector.prepared, collector.clock, switches, start=start
+        )
+        run.search()
+        return run
+
+    def _allowance(self, prices: tuple[int, ...]) -> int:
+        return sum(price * most for price, most in zip(prices, self._most, strict=True))
+
+    def _cut(self, rule: CodedRule) -> tuple[float, NDArray[np.float64]]:
+        """Gain of a rule and what it uses beyond its demands, scaled; the rule may be the best."""
+        fires = self._problem.cover(rule.conditions)
+        used = [int(demand.column[fires].sum()) for demand in self._all[rule.label]]
+        measure = self._problem.measure(rule)
+        over = [use - most for use, most in zip(used, self._most, strict=True)]
+        if max(over, default=0) <= 0 and self._problem.objection(rule) is None:
+            self._offer((rule, measure))
+        return measure.gain / self._scale, np.array(over) / self._scales
+
+    def _offer(self, ranked: Ranked) -> None:
+        if ranked[1].gain < self._collector.lowest:
+            return
+        if self._known is None or self._problem.key(*ranked) < self._problem.key(*self._known):
+            self._known = ranked
+
+    # -- the rule ----------------------------------------------------------------------------
+
+    def _list(self, fine: int, prices: tuple[int, ...]) -> StopReason | None:
+        """List what the prices leave, with a value that rises with the best rule known."""
+        collector, priced = self._collector, self._priced(fine, prices)
+        scores = Scores.of(priced)
+        allowance = self._allowance(prices)
+        values = {label: scores.gains(priced, label) for label in priced.objective.labels}
+        # No rule is worth more, or less, than this; beyond it numbers might not fit.
+        ends = max(int(np.abs(priced.objective.gains(label)).sum()) for label in values) + 1
+
+        def value(gain: int, size: int, errors: int) -> int:
+            return scores.least_value(min(max(gain * fine - allowance, -ends), ends))
+
+        known = collector.lowest if self._known is None else self._known[1].gain
+        store = Store(
+            collector.order, 1, by_rows=True, least=value(known, 0, 0), least_gain=known,
+            value=value,
+        )  # fmt: skip
+        lister = collector.lister(values, scores.offset, store, self._demands)
+        found = collector.fill(priced, store, lister, {})
+        for ranked in found.representatives():
+            self._offer(ranked)
+        return None if found.is_complete else found.stopped_by
+
+
+def _row_demands(problem: Problem, label: int) -> list[Demand]:
+    """The limits on coverage, errors and precision of a rule of this class, where there are any."""
+    if not problem.constraints.bounds_rows:
+        return []
+    limits, weights = problem.limits, problem.objective.weights
+    wrong = problem.objective.wrong(label)
+    precision = limits.precision
+    return [
+        Demand(-weights, -limits.min_covered),
+        Demand(weights * wrong, limits.max_errors),
+        Demand(weights * (precision.numerator - precision.denominator * ~wrong), 0),
+    ]
+
+
+def _cheapest(cuts: list[tuple[float, NDArray[np.float64]]]) -> NDArray[np.float64]:
+    """The prices at which the best of some rules is worth least: a linear program."""
+    from scipy.optimize import linprog
+
+    gains = np.array([gain for gain, _ in cuts])
+    over = np.array([used for _, used in cuts])
+    n = over.shape[1]
+    solved = linprog(
+        np.append(1.0, np.zeros(n)),
+        A_ub=np.column_stack([-np.ones(len(gains)), -over]),
+        b_ub=-gains,
+        bounds=[(None, None), *[(0.0, HIGHEST)] * n],
+    )
+    out: NDArray[np.float64] = solved.x[1:] if solved.x is not None else np.zeros(n)
+    return out

@@ -1,0 +1,219 @@
+"""Compiled kernels that list every pair of positions whose rows are worth enough.
+
+They stand in a file of their own, apart from those of the search, which Numba's disk cache takes
+as one. A ray, its levels and its positions are what they are in `kernels`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search.jit import kernel
+
+Whole = NDArray[np.int64]
+Levels = NDArray[np.int32]
+
+NEG = -(1 << 62)
+DONE, FULL = 0, 1  # how `list_pair` ended
+AT, RECORDS, BEST = 0, 1, 2  # places in `state`
+VALUE, GAIN, COVERED, ERRORS, SIGNATURE, DEMANDS = 0, 1, 2, 3, 4, 6  # columns of sums over rows
+
+
+@kernel
+def squeeze(
+    levels: Levels,
+    values: Whole,
+    top: int,
+    floor: int,
+    mass: Whole,
+    occurs: Levels,
+    low: Whole,
+    high: Whole,
+    out: Levels,
+) -> int:
+    """Renumber a ray's positions so that each of them drops a row.
+
+    Position `k` of the new ones stands for the old positions `low[k]` to `high[k]`, which cover
+    the same rows here. Positions whose rows have a mass below `floor` are left out: whatever else
+    is demanded of their rows, these are worth less. `out` (n,) receives the new levels. Returns
+    the number of positions.
+    """
+    for level in range(top + 1):
+        mass[level] = 0
+        occurs[level] = 0
+    above = np.int64(0)
+    for i in range(levels.size):
+        level = levels[i]
+        occurs[level] = 1
+        if values[i] > 0:
+            mass[level] += values[i]
+            above += values[i]
+    above -= mass[0]
+    kept = 0
+    before = 0  # the last level below that occurs
+    for level in range(1, top + 1):
+        if occurs[level] != 0:
+            if above >= floor:
+                kept += 1
+                low[kept] = before + 1
+                high[kept] = level
+            above -= mass[level]
+            before = level
+        occurs[level] = kept
+    occurs[0] = 0
+    for i in range(levels.size):
+        out[i] = occurs[levels[i]]
+    return kept
+
+
+@kernel
+def sort_rows(first: Levels, top: int, starts: Whole, order: Levels) -> None:
+    """Rows in the order of their level; afterwards `starts[a]` is the end of level `a`."""
+    for a in range(top + 2):
+        starts[a] = 0
+    for i in range(first.size):
+        starts[first[i] + 1] += 1
+    for a in range(top + 1):
+        starts[a + 1] += starts[a]
+    for i in range(first.size):
+        a = first[i]
+        order[starts[a]] = i
+        starts[a] += 1
+
+
+@kernel
+def insert(tree: Whole, leaf: int, row: Whole, goals: Whole) -> None:
+    """Add a row to a leaf and to every node above it.
+
+    A node holds the sums of its rows, one per column, and behind them for each goal the best sum
+    of a suffix of its leaves.
+    """
+    m = row.size
+    for c in range(m):
+        tree[leaf, c] += row[c]
+    for g in range(goals.shape[0]):
+        tree[leaf, m + g] = goals[g, 1] * tree[leaf, goals[g, 0]]
+    node = leaf >> 1
+    while node >= 1:
+        left, right = 2 * node, 2 * node + 1
+        for c in range(m):
+            tree[node, c] += row[c]
+        for g in range(goals.shape[0]):
+            whole = goals[g, 1] * tree[right, goals[g, 0]] + tree[left, m + g]
+            tree[node, m + g] = max(tree[right, m + g], whole)
+        node >>= 1
+
+
+@kernel
+def may_reach(tree: Whole, node: int, beyond: Whole, goals: Whole, m: int) -> bool:
+    """Whether for each goal some suffix of a node, with all rows beyond it, may reach it."""
+    for g in range(goals.shape[0]):
+        if goals[g, 1] * beyond[goals[g, 0]] + tree[node, m + g] < goals[g, 2]:
+            return False
+    return True
+
+
+@kernel
+def within_limits(sums: Whole, limits: Whole) -> bool:
+    """Whether a cover of these sums meets the limits on rows.
+
+    `limits` = [fewest covered, most errors, precision numerator, precision denominator].
+    """
+    covered, errors = sums[COVERED], sums[ERRORS]
+    precise = (covered - errors) * limits[3] >= covered * limits[2]
+    return bool(covered >= limits[0] and errors <= limits[1] and precise)
+
+
+@kernel
+def list_pair(
+    first: Levels,
+    second: Levels,
+    columns: Whole,
+    top1: int,
+    top2: int,
+    goals: Whole,
+    limits: Whole,
+    resume: bool,
+    starts: Whole,
+    order: Levels,
+    tree: Whole,
+    stack: Whole,
+    places: Whole,
+    sums: Whole,
+    state: Whole,
+) -> int:
+    """Every pair of positions >= 1 of two rays whose rows reach all goals and meet the limits.
+
+    Rows enter from the tightest level of the first ray to the loosest, into a tree over the
+    levels of the second. At each level the tree is descended only where each goal is reached by
+    some suffix; with one goal the work is O((n + found) log top2).
+
+    Parameters
+    ----------
+    columns : (n, m) what each row adds to the sums: see the names above.
+    goals : (n_goals, 3) [column, sign, least]: sign × sum of the column is at least that. The
+        first is that of the values.
+    limits : see `within_limits`.
+    resume : go on at `state[AT]` after the records were emptied.
+    stack : (depth, m + 1) scratch: sums of the rows beyond a node, and the node.
+    places, sums : (capacity, 2) and (capacity, m) receive what is found; the capacity is at
+        least `top2`.
+    state : [level to go on at, number of records, best value seen, whatever else is asked].
+
+    Returns DONE, or FULL when the records have to be emptied first.
+    """
+    m = columns.shape[1]
+    leaves = 1
+    while leaves < top2:
+        leaves *= 2
+    if not resume:
+        sort_rows(first, top1, starts, order)
+        for node in range(2 * leaves):
+            for c in range(m + goals.shape[0]):
+                tree[node, c] = 0
+        state[AT] = top1
+        state[BEST] = NEG
+    state[RECORDS] = 0
+    for a in range(state[AT], 0, -1):
+        if not resume:
+            for at in range(starts[a - 1], starts[a]):
+                i = order[at]
+                if second[i] > 0:
+                    insert(tree, leaves + second[i] - 1, columns[i], goals)
+            state[BEST] = max(state[BEST], tree[1, m])
+        resume = False
+        before = state[RECORDS]
+        depth = 0
+        for c in range(m):
+            stack[0, c] = 0
+        stack[0, m] = 1
+        while depth >= 0:
+            node = stack[depth, m]
+            if not may_reach(tree, node, stack[depth], goals, m):
+                depth -= 1
+            elif node < leaves:
+                # The left half has all of the right behind it; the right half is next in turn.
+                left, right = 2 * node, 2 * node + 1
+                for c in range(m):
+                    stack[depth + 1, c] = stack[depth, c]
+                    stack[depth, c] += tree[right, c]
+                stack[depth, m] = left
+                stack[depth + 1, m] = right
+                depth += 1
+            else:
+                b = node - leaves + 1
+                record = state[RECORDS]
+                if b <= top2:  # the tree may have more leaves
+                    if record >= sums.shape[0]:
+                        state[AT] = a
+                        state[RECORDS] = before
+                        return FULL
+                    for c in range(m):
+                        sums[record, c] = stack[depth, c] + tree[node, c]
+                    if within_limits(sums[record], limits):
+                        places[record, 0] = a
+                        places[record, 1] = b
+                        state[RECORDS] += 1
+                depth -= 1
+    return DONE
