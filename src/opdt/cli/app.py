@@ -13,8 +13,10 @@ from opdt.cli.demo import demo
 from opdt.cli.engines import engines
 from opdt.cli.fit import fit
 from opdt.cli.group import Group, examples
+from opdt.cli.path import path
 from opdt.cli.report import report
 from opdt.cli.reproduce import reproduce
+from opdt.cli.significance import significance
 from opdt.cli.structure import structure
 
 app = typer.Typer(
@@ -53,6 +55,19 @@ app.command(
         "opdt report train.csv --target outcome --test test.csv --permutations 999",
     )
 )(report)
+app.command(
+    name="test",
+    epilog=examples(
+        "opdt test patients.csv --target outcome",
+        "opdt test patients.csv --target outcome --hold-out 0.3 --strata hospital",
+    ),
+)(significance)
+app.command(
+    epilog=examples(
+        "opdt path patients.csv --target outcome --class ill",
+        "opdt path patients.csv --target outcome --frontier --max-errors 20 --plot path.png",
+    )
+)(path)
 app.add_typer(structure, name="structure")
 app.add_typer(datasets, name="datasets")
 app.command(
