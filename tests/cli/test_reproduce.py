@@ -77,6 +77,7 @@ def test_a_quick_run_says_that_it_is_one(opdt, data, folder):
     )
     assert result.exit_code == 0, result.stderr
     page = (folder / "reproduction" / "tables" / "test.html").read_text()
+    assert "This is a quick run" in result.stderr
     assert "This is a quick run" in page
     assert "Asked for: 2 splits, at most 1 seed per split" in page
 

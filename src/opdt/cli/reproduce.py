@@ -57,6 +57,7 @@ def reproduce(
     from opdt.cli.console import notes, stderr, stdout
     from opdt.cli.run_view import RunView, list_experiments, show_files, show_page
     from opdt.experiments.output import write_pages
+    from opdt.experiments.render import about_settings
     from opdt.experiments.runner import Interrupted, run
 
     if not names:
@@ -64,7 +65,8 @@ def reproduce(
         return 0
     chosen = _chosen(names)
     settings = _settings(splits, seeds, datasets, methods, time_limit, quick=quick)
-    for line in dict.fromkeys(line for each in chosen for line in each.skipped(settings)):
+    skipped = dict.fromkeys(line for each in chosen for line in each.skipped(settings))
+    for line in [*(about_settings(settings) if quick else ()), *skipped]:
         stderr().print(line, style="yellow", soft_wrap=True)
     try:
         with RunView() as view, notes():
