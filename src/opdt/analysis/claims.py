@@ -56,7 +56,7 @@ def claim(
     >>> from opdt import discover
     >>> solution = discover({"age": [25, 31, 47, 52]}, ["well", "well", "ill", "ill"], max_depth=1)
     >>> print(claim(solution).may)
-    No rule of the kind searched has a larger VI on these rows than “IF age < 40 THEN well”.
+    No rule of the kind searched has a larger VI on these rows than “IF age >= 40 THEN ill”.
     """
     if solution is None:
         if test is None:

@@ -174,7 +174,7 @@ def permutation_test(
     >>> ill = [years >= 40 for years in age]
     >>> test = permutation_test({"age": age, "smoker": smoker}, ill, n_permutations=99)
     >>> print(test.solution.rule, "| p =", test.p_value)
-    IF age < 40 THEN False | p = 0.01
+    IF age < 39.5 THEN False | p = 0.01
     """
     problem = build_problem(X, y, **settings)
     return permute(

@@ -203,7 +203,7 @@ def stability(
     >>> ill = [years >= 40 for years in age]
     >>> found = stability({"age": age, "smoker": smoker}, ill, max_depth=1, n_bootstrap=50)
     >>> found.features, found.same_form
-    ({'age': 1.0}, 1.0)
+    ({'age': 1.0}, 0.98)
     """
     problem = build_problem(X, y, **settings)
     checked = check_level(level)
