@@ -17,7 +17,13 @@ loans = load("german")
 X, y = loans.X, np.asarray(loans.y)
 groups = {
     "account": ["checking_account", "savings", "credit_history", "existing_credits"],
-    "loan": ["duration_months", "credit_amount", "installment_rate", "purpose", "other_installments"],
+    "loan": [
+        "duration_months",
+        "credit_amount",
+        "installment_rate",
+        "purpose",
+        "other_installments",
+    ],
 }
 used = [name for some in groups.values() for name in some]
 print(f"{len(used)} of {X.shape[1]} columns may be used")
@@ -61,8 +67,10 @@ ax.figure.savefig("path.png", dpi=110, facecolor="white")
 # %%
 for segment in path.evaluate(*test):
     if segment.rule is not None:
-        print(f"w {segment.w_from:6.2f} … {segment.w_to:6.2f}: "
-              f"precision {segment.precision:.3f}, coverage {segment.covered / segment.n_rows:.2f}")
+        print(
+            f"w {segment.w_from:6.2f} … {segment.w_to:6.2f}: "
+            f"precision {segment.precision:.3f}, coverage {segment.covered / segment.n_rows:.2f}"
+        )
 
 # %% [markdown]
 # Up to a price of about ten the rules keep their promise within a few points, on a third of all loans. Beyond that the

@@ -16,7 +16,10 @@ heart = load("heart_failure")
 X, y = heart.X, np.asarray(heart.y)
 solution = opdt.discover(X, y)
 print(solution.rule)
-print(solution.status, f"| precision {solution.precision:.3f}, covers {solution.covered:g} of {len(X)}")
+print(
+    solution.status,
+    f"| precision {solution.precision:.3f}, covers {solution.covered:g} of {len(X)}",
+)
 
 # %% [markdown]
 # Proven optimal, nearly perfect, and useless: `follow_up_days` is how long the patient was observed. Who was observed for
@@ -49,5 +52,7 @@ ax.figure.savefig("funnel.png", dpi=110, facecolor="white")
 # database:
 
 # %%
-page = report(model, known[~held], y[~held], known[held], y[held], title="Heart failure: who survives?")
+page = report(
+    model, known[~held], y[~held], known[held], y[held], title="Heart failure: who survives?"
+)
 print(page.save("heart-failure.html"))

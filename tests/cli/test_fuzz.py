@@ -110,7 +110,8 @@ def test_any_text_as_a_rule(place, text):
 
 def test_ten_thousand_columns_are_no_trouble(opdt, folder):
     names = [f"c{j}" for j in range(10_000)]
-    rows = [[str((i * 7 + j) % 5) for j in range(10_000)] + ["ab"[i * 7 % 5 < 2]] for i in range(12)]
+    cells = [[str((i * 7 + j) % 5) for j in range(10_000)] for i in range(12)]
+    rows = [[*row, "ab"[row[0] < "2"]] for row in cells]
     lines = [",".join([*names, "y"]), *map(",".join, rows)]
     (folder / "wide.csv").write_text("\n".join(lines))
     result = opdt("fit", "wide.csv", "--target", "y", "--depth", "1", "--quiet")
