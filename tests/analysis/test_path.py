@@ -81,7 +81,9 @@ def test_at_every_price_it_is_what_discover_finds(problem: Problem, seed: int) -
     for w in prices:
         single, found = discover(**given, w=w, engine="exhaustive"), path.at(w)
         if not has_decimals(problem):
-            if w.denominator < 12:  # others are rounded by a single solve beside such weights
+            # a single solve rounds other prices beside such weights, and a limit may be missed
+            # by a rounding
+            if w.denominator < 12 and not problem.constraints.bounds_rows:
                 assert found.value == pytest.approx(single.value, rel=INEXACT, abs=INEXACT)
             continue
         assert (found.status, found.rule) == (single.status, single.rule), f"{w}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,56 +13,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.problem.lifting import class_code
+from opdt.table import Table
 
 Mask = NDArray[np.bool_]
 
 
-def folds(
-    X: Any, y: NDArray[Any], cv: Any, n_repeats: int, random_state: Any, *, target: Any = None
+def drawn_folds(
+    table: Table, n_folds: int, n_repeats: int, random_state: Any, *, target: Any = None
 ) -> Iterator[tuple[Mask, Mask]]:
-    """The rows to train on and the rows to test on, boolean, shape (n_rows,), fold after fold.
+    """Stratified folds: the rows to train on and to test on, boolean, shape (n_rows,).
 
-    A number of folds is lowered to the number of rows of the target class (without one, of the
-    second largest class), so that every fold has something to learn from and to test on.
+    Their number is lowered to the number of rows of the target class (without one, of the second
+    largest class), so that every fold has something to learn from and to test on.
     """
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        pairs = _drawn(y, _fold_count(y, int(cv), target), n_repeats, random_state)
-    else:
-        from sklearn.model_selection import check_cv
-
-        pairs = check_cv(cv, y, classifier=True).split(X, y)
-    for pair in pairs:
-        train, test = (np.zeros(len(y), dtype=bool) for _ in pair)
-        train[pair[0]], test[pair[1]] = True, True
-        yield train, test
-
-
-def _drawn(y: NDArray[Any], n_splits: int, n_repeats: int, random_state: Any) -> Iterator[Any]:
     from sklearn.model_selection import RepeatedStratifiedKFold
 
-    if not isinstance(n_repeats, Integral) or n_repeats < 1:
+    if not isinstance(n_repeats, Integral) or isinstance(n_repeats, bool) or n_repeats < 1:
         raise InputError(f"'n_repeats' must be an int >= 1, got {n_repeats!r}.")
     splitter = RepeatedStratifiedKFold(
-        n_splits=n_splits, n_repeats=int(n_repeats), random_state=random_state
+        n_splits=_fold_count(table, n_folds, target),
+        n_repeats=int(n_repeats),
+        random_state=random_state,
     )
     with warnings.catch_warnings():
         # a class of fewer rows than folds is in some folds only, which does no harm
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        yield from splitter.split(np.zeros(len(y)), y)
+        pairs = list(splitter.split(np.zeros(table.n_rows), table.labels))
+    return _masks(pairs, table.n_rows)
 
 
-def _fold_count(y: NDArray[Any], cv: int, target: Any) -> int:
-    if cv < 2:
-        raise InputError(f"'cv' must be a number of folds >= 2, or a splitter, got {cv!r}.")
-    counts = np.sort(np.unique(y, return_counts=True)[1])
-    rows = int(counts[-2]) if target is None else int((y == target).sum())
-    if min(cv, rows) < 2:
+def given_folds(X: Any, y: NDArray[Any], cv: Any) -> Iterator[tuple[Mask, Mask]]:
+    """The folds of a splitter of scikit-learn, or of a list of pairs of indices."""
+    from sklearn.model_selection import check_cv
+
+    return _masks(check_cv(cv, y, classifier=True).split(X, y), len(y))
+
+
+def _masks(pairs: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[tuple[Mask, Mask]]:
+    for pair in pairs:
+        train, test = (np.zeros(n_rows, dtype=bool) for _ in pair)
+        train[pair[0]], test[pair[1]] = True, True
+        yield train, test
+
+
+def _fold_count(table: Table, n_folds: int, target: Any) -> int:
+    if n_folds < 2:
+        raise InputError(f"'cv' must be a number of folds >= 2, or a splitter, got {n_folds!r}.")
+    counts = np.bincount(table.labels)
+    rows = int(np.sort(counts)[-2] if target is None else counts[class_code(table, target)])
+    if rows < 2:
         what = "its classes" if target is None else f"class {target!r}"
         raise InputError(
             f"y has too few rows of {what} to hold some out; give more rows, or use "
             "OPDTClassifier with a 'w' of your own."
         )
-    return min(cv, rows)
+    return min(n_folds, rows)
 
 
 @dataclass(frozen=True)

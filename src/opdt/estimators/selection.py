@@ -21,7 +21,7 @@ from opdt.discover import StructureLike, discover, resolve_budget, resolve_const
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.estimators.classifier import OPDTClassifier
-from opdt.estimators.folds import Scores, folds
+from opdt.estimators.folds import Scores, drawn_folds, given_folds
 from opdt.estimators.inputs import check_fit, take_rows
 from opdt.problem import Constraints
 from opdt.problem.objective import as_written
@@ -204,7 +204,7 @@ class OPDTClassifierCV(OPDTClassifier):
         table = Table.build(whole.X, whole.y, sample_weight=whole.weights)
         demands = self._demands()
         menu = self._menu(table, demands)
-        scores = self._cross_validate(every, whole, menu, demands)
+        scores = self._cross_validate(every, whole, table, menu, demands)
         nothing = 0.0 if self.scoring == "vi" and not self._wishes else None
         chosen = scores.choose(one_standard_error=self.one_standard_error, nothing=nothing)
         candidates = [(shape, w) for shape in menu for w in shape.prices]
@@ -335,21 +335,22 @@ class OPDTClassifierCV(OPDTClassifier):
             yield None if line is None else line.rule
 
     def _cross_validate(
-        self, every: Rows, whole: Rows, menu: Sequence[Shape], demands: Constraints
+        self, every: Rows, whole: Rows, table: Table, menu: Sequence[Shape], demands: Constraints
     ) -> Scores:
         """The counts and scores of all candidates on held-out rows."""
-        # a list of splits was made for all rows, those of weight zero included
-        rows = whole if isinstance(self.cv, Integral) else every
+        if isinstance(self.cv, Integral) and not isinstance(self.cv, bool):
+            drawn = (int(self.cv), self.n_repeats, self.random_state)
+            rows, pairs = whole, drawn_folds(table, *drawn, target=self.target)
+        else:  # made for all rows, those of weight zero included
+            rows, pairs = every, given_folds(every.X, every.y, self.cv)
         parts = []
-        for train, test in folds(
-            rows.X, rows.y, self.cv, self.n_repeats, self.random_state, target=self.target
-        ):
+        for train, test in pairs:
             known, unseen = rows.where(train), rows.where(test)
-            table = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
+            part = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
             fewer = _scaled(demands, known.total / whole.total)
-            rules = [rule for shape in menu for rule in self._rules(table, shape, fewer)]
+            rules = [rule for shape in menu for rule in self._rules(part, shape, fewer)]
             counts = np.array(list(count_rows(rules, unseen.X, unseen.y, unseen.weights)))
-            values = self._values(rules, counts, table, known, unseen)
+            values = self._values(rules, counts, part, known, unseen)
             parts.append((counts[:, 0], counts[:, 1], values, unseen.total, known.total))
         covered, errors, values, tested, trained = (
             np.array(part) for part in zip(*parts, strict=True)
