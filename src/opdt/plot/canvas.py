@@ -133,9 +133,10 @@ def settle(ax: Axes) -> None:
 
 def blank(ax: Axes) -> tuple[float, float]:
     """Turn the axes into an empty sheet measured in points from its lower left corner."""
+    ax.set_axis_off()
+    settle(ax)
     width, height = size_in_points(ax)
     ax.set(xlim=(0, width), ylim=(0, height))
-    ax.set_axis_off()
     return width, height
 
 

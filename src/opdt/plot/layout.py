@@ -135,7 +135,7 @@ class _Pen:
         return min(slots * self.slot * (1 - 2 * _GAP), 190.0)
 
     def texts(self, box: Box) -> list[Line]:
-        return box.lines(self.room(box) - self.size, self.size, self.theme)
+        return box.lines(self.room(box) - 2 * self.size, self.size, self.theme)
 
     def height(self, box: Box) -> float:
         return (len(self.texts(box)) + 0.5) * _LEADING * self.size

@@ -274,7 +274,7 @@ class _Picture:
                     **LITERAL,
                 )
                 up += 1.45 * _SMALL
-        title = wrap(rule_text(self.rows), width, _TITLE, 3, "bold")
+        title = rule_lines(self.rows, width, _TITLE, "bold")
         style: dict[str, Any] = {"size": _TITLE, "weight": "bold", "color": self.theme.ink}
         self.ax.set_title("\n".join(title), loc="left", pad=up + 3, **style, **LITERAL)
 
@@ -360,10 +360,19 @@ class _Picture:
         return 30 + 11.0 * (max(lines, default=1) if self.x.levels else 1)
 
 
-def rule_text(rows: RuleRows) -> str:
-    """The rule as one sentence, as pictures write it."""
-    tests = " AND ".join(f"{shown(c.feature)} {asks(c)}" for c in rows.rule.conditions)
-    return f"IF {tests or '(any row)'} THEN {rows.classes[0]}"
+def rule_lines(rows: RuleRows, room: float, size: float, weight: str) -> list[str]:
+    """The rule on at most three lines, broken between conditions where that is possible."""
+    tests = [f"{shown(c.feature)} {asks(c)}" for c in rows.rule.conditions] or ["(any row)"]
+    words = ["IF", *["AND"] * (len(tests) - 1), "THEN"]
+    lines: list[str] = []
+    for piece in (
+        f"{word} {text}" for word, text in zip(words, [*tests, rows.classes[0]], strict=True)
+    ):
+        if lines and width_of(f"{lines[-1]} {piece}", size, weight) <= room:
+            lines[-1] += f" {piece}"
+        else:
+            lines += wrap(piece, room, size, 9, weight)
+    return [*lines[:2], *([shorten(" ".join(lines[2:]), room, size, weight)] if lines[2:] else [])]
 
 
 def _tick(text: str, room: float, which: str) -> str:

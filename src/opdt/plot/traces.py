@@ -67,7 +67,8 @@ def progress(solution: Any, *, ax: Axes | None = None) -> Axes:
         at = int(np.argmax(bound == value))
         ax.plot(times[at], value[at], "*", color=theme.rule, ms=15, zorder=4, clip_on=False)
     _time_axis(ax, times, "milliseconds" if scale > 1 else "seconds")
-    if np.nanmin(value, initial=0) >= 0:
+    least = min(value[np.isfinite(value)], default=math.nan)
+    if 0 <= least < 0.5 * value[-1]:
         ax.set_ylim(bottom=0)  # the value of covering nothing
     ax.set_ylabel("VI", **LITERAL)
     settle(ax)
