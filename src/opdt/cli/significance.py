@@ -97,9 +97,9 @@ def significance(
 ) -> int:
     """Say how far the best rule of a table can be trusted.
 
-    Shuffles the classes and repeats the whole search (is the rule better than chance?), draws
-    the rows anew and repeats it (would other rows give the same rule?), and counts what the
-    rule does on rows that it has not seen, where there are any.
+    Is it better than chance? Shuffles the classes and searches again.
+    Would other rows give the same rule? Draws the rows anew and searches.
+    What does it do on rows that it has not seen? Holds some out.
     """
     from opdt.cli import source as given
     from opdt.cli.console import notes
