@@ -1,0 +1,188 @@
+"""Every rule that is worth enough: sets of rays, their positions, their order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.search.entangled import entangled
+from engines.search.every_rule import Listed, every_rule, make_cramped, one_per_pattern
+from engines.search.support import examples, make_eager, switches
+from opdt.engines.search import Switches
+from opdt.engines.search.apart import best_within
+from opdt.engines.search.collect import Collector
+from opdt.engines.search.listing import Demand
+from opdt.problem import CodedRule, Problem, Structure
+from opdt.solution import Budget, StopReason
+from opdt.table import Table
+from strategies import EMPHASES, describe, small_problems
+
+SEEDS = st.integers(0, 2**32 - 1)
+PATHS = {"rows": 20_000, "cells": 0}
+
+
+@pytest.fixture(scope="module", params=["rows", "cells", "cramped"])
+def path(request: pytest.FixtureRequest) -> Iterator[int]:
+    """From how many rows cells are counted, with all that is lazy made eager; or no room at all."""
+    with pytest.MonkeyPatch.context() as patch:
+        make_eager(patch)
+        if request.param == "cramped":
+            make_cramped(patch)
+        yield PATHS.get(request.param, 20_000)
+
+
+def collector(problem: Problem, chosen: Switches) -> Collector:
+    return Collector(problem, Budget(threads=1).start(), chosen)
+
+
+def check(problem: Problem, chosen: Switches, seed: int) -> None:
+    """Assert that the first rules and those of at least a gain are those of the slow twin."""
+    rng, rules = np.random.default_rng(seed), every_rule(problem)
+    k = int(rng.integers(1, 25))
+    finder = collector(problem, chosen)
+    note = f"{k}\n{describe(problem)}"
+    found = finder.first(k, by_rows=False)
+    assert found.is_complete
+    assert [rule for rule, _ in found.rules()] == [each.rule for each in rules[:k]], note
+    counted = [found.blocks.measure(at) for _, at in found.rules()]
+    unit, scale = problem.objective.unit, problem.objective.weight_scale
+    for measure, each in zip(counted, rules, strict=False):
+        assert measure.gain * unit == each.value
+        assert Fraction(measure.covered, scale) == each.covered
+        assert Fraction(measure.errors, scale) == each.errors
+    firsts = finder.first(k, by_rows=True).representatives()
+    assert [rule for rule, _ in firsts] == [each.rule for each in one_per_pattern(rules)[:k]], note
+    if rules:
+        best = int(rules[0].value / unit)
+        least = best - int(rng.integers(0, abs(best) + 2))
+        near = finder.at_least(least, 10**6, by_rows=False).rules()
+        wanted = [each.rule for each in rules if each.value >= least * unit]
+        assert [rule for rule, _ in near] == wanted, f"{least} {note}"
+
+
+@pytest.mark.parametrize("emphasis", EMPHASES)
+def test_the_first_rules_are_those_of_the_enumeration(emphasis: str, path: int) -> None:
+    @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches(path), seed=SEEDS)
+    @examples(20)
+    def agrees(problem: Problem, chosen: Switches, seed: int) -> None:
+        check(problem, chosen, seed)
+
+    agrees()
+
+
+@given(seed=SEEDS, depth=st.sampled_from([2, 3, 4]), vi=st.booleans(), one_way=st.booleans())
+@examples(40)
+def test_rules_in_which_gain_and_loss_are_entangled(
+    seed: int, depth: int, vi: bool, one_way: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    one_way = one_way or depth > 2  # the slow twin has to try them all
+    check(entangled(rng, depth, vi=vi, one_way=one_way), Switches(), seed)
+
+
+@given(problem=small_problems(), seed=SEEDS, large_rows=st.sampled_from([0, 20_000]))
+@examples(60)
+def test_threads_and_order_of_rows_change_nothing(
+    problem: Problem, seed: int, large_rows: int
+) -> None:
+    chosen = Switches(large_rows=large_rows)
+    one = collector(problem, chosen).first(7, by_rows=True)
+    two = Collector(problem, Budget(threads=2).start(), chosen).first(7, by_rows=True)
+    assert one.representatives() == two.representatives()
+
+
+# -- further demands on the rows -----------------------------------------------------------------
+
+
+def meets(each: Listed, demands: list[Demand]) -> bool:
+    rows = sorted(each.rows)
+    return all(int(demand.column[rows].sum()) <= demand.most for demand in demands)
+
+
+@pytest.mark.parametrize("emphasis", EMPHASES)
+def test_the_best_rule_within_demands_is_that_of_the_enumeration(emphasis: str, path: int) -> None:
+    @given(problem=small_problems(**EMPHASES[emphasis]), seed=SEEDS)
+    @examples(8)
+    def agrees(problem: Problem, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        n = problem.table.n_rows
+        demands = [
+            Demand(rng.integers(-3, 4, size=n), int(rng.integers(-2, 6)))
+            for _ in range(int(rng.integers(0, 4)))
+        ]
+        wanted = next((each for each in every_rule(problem) if meets(each, demands)), None)
+        found, stopped = best_within(collector(problem, Switches(large_rows=path)), demands)
+        assert stopped is StopReason.FINISHED
+        assert (found and found[0]) == (wanted and wanted.rule), f"{demands}\n{describe(problem)}"
+
+    agrees()
+
+
+# -- sizes and limits ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def noise() -> Problem:
+    rng = np.random.default_rng(1)
+    table = Table.build(rng.random((200, 6)), rng.integers(0, 2, size=200), warn=False)
+    return Problem.build(table, structure=Structure.free(3), w=2)
+
+
+def test_a_listing_of_tens_of_thousands_is_sorted_and_has_no_rule_twice(noise: Problem) -> None:
+    finder = Collector(noise, Budget().start())
+    best = noise.measure(finder.best.incumbent or CodedRule((), 0)).gain
+    found = finder.at_least(best - best // 5, 10**6, by_rows=False)
+    rules = [rule for rule, _ in found.rules()]
+    keys = [noise.key(rule, noise.measure(rule)) for rule in rules]
+    assert len(rules) > 5_000
+    assert all(a < b for a, b in pairwise(keys))
+    half = [rule for rule, _ in finder.at_least(1, len(rules) // 2, by_rows=False).rules()]
+    assert half == rules[: len(rules) // 2]
+
+
+@pytest.mark.parametrize("large_rows", [0, 20_000])
+def test_a_limit_leaves_the_best_rule_and_says_so(noise: Problem, large_rows: int) -> None:
+    chosen = Switches(large_rows=large_rows)
+    finder = Collector(noise, Budget(threads=1).start(), chosen)
+    best = finder.best.incumbent
+    for budget, reason in (
+        (Budget(seconds=0), StopReason.TIME),
+        (Budget(nodes=1), StopReason.NODES),
+    ):
+        finder.clock = budget.start()
+        found = finder.at_least(1, 10, by_rows=True, known=finder.winners)
+        assert not found.is_complete
+        assert found.stopped_by is reason
+        assert found.representatives()[0][0] == best
+
+
+def test_a_cancelled_listing_ends_at_once(noise: Problem) -> None:
+    stop = threading.Event()
+    stop.set()
+    found = Collector(noise, Budget(cancel=stop).start()).first(10, by_rows=True)
+    assert found.stopped_by is StopReason.CANCELLED
+    assert not found.is_complete
+
+
+def test_an_interruption_ends_the_listing(noise: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = Collector(noise, Budget().start())
+    assert finder.best.incumbent is not None
+
+    def interrupt(label: int, rays: tuple[int, ...]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("opdt.engines.search.listing.Lister.list", staticmethod(interrupt))
+    assert finder.first(3, by_rows=True).stopped_by is StopReason.INTERRUPTED
+
+
+def test_a_limit_on_time_is_told_by_the_rule_within_demands(noise: Problem) -> None:
+    finder = Collector(noise, Budget(seconds=0).start())
+    column = np.ones(noise.table.n_rows, np.int64)
+    assert best_within(finder, [Demand(column, 20)]) == (None, StopReason.TIME)
