@@ -17,17 +17,25 @@ from opdt.errors import (
 )
 from opdt.problem import Constraints, FeatureGroups, Structure, read_structure, write_structure
 from opdt.report import RuleReport, rule_report, vi_index
-from opdt.rules import Condition, Rule, read_rule, write_rule
+from opdt.rules import Condition, Rule, RuleList, RuleSet, read_rule, write_rule
 from opdt.solution import Budget, Solution, Status
 from opdt.table import Table
 
 if typing.TYPE_CHECKING:
+    from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
+    from opdt.analysis.claims import claim
+    from opdt.analysis.frontier import pareto_frontier
+    from opdt.analysis.groups import boruta_groups, correlation_groups, importance_groups
+    from opdt.analysis.intervals import holdout_report
+    from opdt.analysis.path import weight_path
+    from opdt.analysis.permutation import permutation_test
+    from opdt.analysis.stability import stability
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
     from opdt.engines.rscrules import RSCRULESEngine
     from opdt.engines.search import SearchEngine, Searcher
-    from opdt.estimators import OPDTClassifier
+    from opdt.estimators import OPDTClassifier, OPDTClassifierCV
 
 __version__ = "0.1.0"
 
@@ -43,11 +51,14 @@ __all__ = [
     "InputError",
     "MIPEngine",
     "OPDTClassifier",
+    "OPDTClassifierCV",
     "OpdtError",
     "OpdtWarning",
     "RSCRULESEngine",
     "Rule",
+    "RuleList",
     "RuleReport",
+    "RuleSet",
     "SearchEngine",
     "Searcher",
     "Solution",
@@ -56,12 +67,24 @@ __all__ = [
     "Table",
     "UnsupportedProblem",
     "__version__",
+    "boruta_groups",
+    "claim",
+    "correlation_groups",
     "discover",
+    "diverse_rules",
     "engine_names",
+    "holdout_report",
+    "importance_groups",
+    "pareto_frontier",
+    "permutation_test",
+    "rashomon_set",
     "read_rule",
     "read_structure",
     "rule_report",
+    "stability",
+    "top_rules",
     "vi_index",
+    "weight_path",
     "write_rule",
     "write_structure",
 ]
@@ -72,9 +95,22 @@ _LATER = {
     "ExhaustiveEngine": "opdt.engines.exhaustive",
     "MIPEngine": "opdt.engines.mip",
     "OPDTClassifier": "opdt.estimators",
+    "OPDTClassifierCV": "opdt.estimators",
     "RSCRULESEngine": "opdt.engines.rscrules",
     "SearchEngine": "opdt.engines.search",
     "Searcher": "opdt.engines.search",
+    "boruta_groups": "opdt.analysis.groups",
+    "claim": "opdt.analysis.claims",
+    "correlation_groups": "opdt.analysis.groups",
+    "diverse_rules": "opdt.analysis.alternatives",
+    "holdout_report": "opdt.analysis.intervals",
+    "importance_groups": "opdt.analysis.groups",
+    "pareto_frontier": "opdt.analysis.frontier",
+    "permutation_test": "opdt.analysis.permutation",
+    "rashomon_set": "opdt.analysis.alternatives",
+    "stability": "opdt.analysis.stability",
+    "top_rules": "opdt.analysis.alternatives",
+    "weight_path": "opdt.analysis.path",
 }
 
 
