@@ -37,8 +37,8 @@ class Dialect:
         Whether TRUE and FALSE are constants; SQLite would take a column of that name instead.
     whole : range
         The whole numbers that can be written as such.
-    digits : int
-        Decimal digits that are read without loss.
+    reads_decimals : bool
+        Whether any decimal is read as the double that is nearest to it.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Dialect:
     collation: str = ""
     booleans: bool = True
     whole: range = range(-(2**63), 2**64)
-    digits: int = 17
+    reads_decimals: bool = True
 
 
 _INT64 = range(-(2**63), 2**63)
@@ -66,7 +66,9 @@ DIALECTS = {
         Dialect("redshift", NaN.LARGEST, text="VARCHAR"),
         Dialect("snowflake", NaN.LARGEST, instant="TIMESTAMPNTZ", text="VARCHAR"),
         Dialect("spark", NaN.LARGEST, instant="TIMESTAMPTZ", exponents=True),
-        Dialect("sqlite", NaN.NEVER, instant="", booleans=False, whole=_INT64, digits=15),
+        Dialect(
+            "sqlite", NaN.NEVER, instant="", booleans=False, whole=_INT64, reads_decimals=False
+        ),
         Dialect(
             "tsql",
             NaN.NEVER,

@@ -82,7 +82,7 @@ class _Writer(Literals):
             return self.constant(False)
         if len(parts) == 1:
             return parts[0]
-        return _joined(exp.Or, [_enclosed(part, exp.And) for part in parts])
+        return _joined(exp.Or, [_enclosed(part, exp.Connector) for part in parts])
 
     def conjunction(self, tests: list[Test]) -> Tree:
         """All tests, and then what makes the whole two-valued: no test of a missing value."""
@@ -92,6 +92,8 @@ class _Writer(Literals):
         parts = list(dict.fromkeys(parts))
         if not parts:
             return self.constant(True)
+        if len(parts) == 1:
+            return parts[0]
         return _joined(exp.And, [_enclosed(part, exp.Or) for part in parts])
 
     def guards(self, tests: list[Test]) -> list[Tree]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
 from opdt.errors import EngineUnavailable, InputError
@@ -89,25 +91,39 @@ class Literals:
 
     def number(self, value: float) -> Tree:
         """A number that reads back as the same double, or the same whole number."""
-        if value < 0:
-            return exp.Neg(this=self.number(-value))
-        if isinstance(value, int) and (value < EXACT or value not in self.dialect.whole):
+        if isinstance(value, int) and (abs(value) < EXACT or value not in self.dialect.whole):
             value = float(value)
         if isinstance(value, int):
-            return exp.Literal.number(value)
-        text = repr(value).removesuffix(".0")
-        if sum(map(str.isdigit, text.partition("e")[0].strip("0."))) > self.dialect.digits:
+            return _signed(str(abs(value)), value < 0)
+        text = repr(abs(value)).removesuffix(".0")
+        if not self.dialect.reads_decimals and not _is_surely_read(text, abs(value)):
             return _fraction(value)
         if self.dialect.exponents and "e" not in text and not is_single(value):
             text += "e0"
-        return exp.Literal.number(text)
+        return _signed(text, value < 0)
+
+
+def _signed(text: str, negative: bool) -> Tree:
+    literal = exp.Literal.number(text)
+    return exp.Neg(this=literal) if negative else literal
+
+
+def _is_surely_read(text: str, value: float) -> bool:
+    """Whether even a careless reader makes the right double of a decimal.
+
+    Up to 15 digits and a small power of ten are doubles, whose quotient needs one rounding. A
+    reader that rounds twice, first to a longer type, errs only near the middle of two doubles.
+    """
+    n_digits = sum(map(str.isdigit, text.partition("e")[0].strip("0.")))
+    off = abs(Fraction(text) - Fraction(value)) / Fraction(math.ulp(value))
+    return value == 0 or (n_digits <= 15 and 1e-7 <= value < 1e22 and off < Fraction(511, 1024))
 
 
 def _fraction(value: float) -> Tree:
     """A double as a whole number times or over powers of two, which no reader rounds."""
-    top, bottom = value.as_integer_ratio()
+    top, bottom = abs(value).as_integer_ratio()
     shift = max(0, top.bit_length() - 53)
-    tree: Tree = exp.Literal.number(top >> shift)
+    tree = _signed(str(top >> shift), value < 0)
     for join, bits in ((_times, shift), (_over, bottom.bit_length() - 1)):
         for step in [62] * (bits // 62) + [bits % 62] * (bits % 62 > 0):
             tree = join(tree, exp.Literal.number(f"{2**step}.0"))
