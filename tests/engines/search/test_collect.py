@@ -70,7 +70,18 @@ def check(problem: Problem, chosen: Switches, seed: int) -> None:
 @pytest.mark.parametrize("emphasis", EMPHASES)
 def test_the_first_rules_are_those_of_the_enumeration(emphasis: str, path: int) -> None:
     @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches(path), seed=SEEDS)
-    @examples(20)
+    @examples(8)
+    def agrees(problem: Problem, chosen: Switches, seed: int) -> None:
+        check(problem, chosen, seed)
+
+    agrees()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("emphasis", EMPHASES)
+def test_the_first_rules_of_very_many_problems(emphasis: str, path: int) -> None:
+    @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches(path), seed=SEEDS)
+    @examples(300)
     def agrees(problem: Problem, chosen: Switches, seed: int) -> None:
         check(problem, chosen, seed)
 
@@ -78,7 +89,7 @@ def test_the_first_rules_are_those_of_the_enumeration(emphasis: str, path: int) 
 
 
 @given(seed=SEEDS, depth=st.sampled_from([2, 3, 4]), vi=st.booleans(), one_way=st.booleans())
-@examples(40)
+@examples(12)
 def test_rules_in_which_gain_and_loss_are_entangled(
     seed: int, depth: int, vi: bool, one_way: bool
 ) -> None:
@@ -87,11 +98,9 @@ def test_rules_in_which_gain_and_loss_are_entangled(
     check(entangled(rng, depth, vi=vi, one_way=one_way), Switches(), seed)
 
 
-@given(problem=small_problems(), seed=SEEDS, large_rows=st.sampled_from([0, 20_000]))
-@examples(60)
-def test_threads_and_order_of_rows_change_nothing(
-    problem: Problem, seed: int, large_rows: int
-) -> None:
+@given(problem=small_problems(), large_rows=st.sampled_from([0, 20_000]))
+@examples(20)
+def test_threads_change_nothing(problem: Problem, large_rows: int) -> None:
     chosen = Switches(large_rows=large_rows)
     one = collector(problem, chosen).first(7, by_rows=True)
     two = Collector(problem, Budget(threads=2).start(), chosen).first(7, by_rows=True)
@@ -109,7 +118,7 @@ def meets(each: Listed, demands: list[Demand]) -> bool:
 @pytest.mark.parametrize("emphasis", EMPHASES)
 def test_the_best_rule_within_demands_is_that_of_the_enumeration(emphasis: str, path: int) -> None:
     @given(problem=small_problems(**EMPHASES[emphasis]), seed=SEEDS)
-    @examples(8)
+    @examples(5)
     def agrees(problem: Problem, seed: int) -> None:
         rng = np.random.default_rng(seed)
         n = problem.table.n_rows
@@ -135,23 +144,23 @@ def noise() -> Problem:
     return Problem.build(table, structure=Structure.free(3), w=2)
 
 
-def test_a_listing_of_tens_of_thousands_is_sorted_and_has_no_rule_twice(noise: Problem) -> None:
+def test_a_listing_of_thousands_is_sorted_and_has_no_rule_twice(noise: Problem) -> None:
     finder = Collector(noise, Budget().start())
     best = noise.measure(finder.best.incumbent or CodedRule((), 0)).gain
-    found = finder.at_least(best - best // 5, 10**6, by_rows=False)
+    found = finder.at_least(best - best // 8, 10**6, by_rows=False)
     rules = [rule for rule, _ in found.rules()]
     keys = [noise.key(rule, noise.measure(rule)) for rule in rules]
-    assert len(rules) > 5_000
+    assert len(rules) > 2_000
     assert all(a < b for a, b in pairwise(keys))
-    half = [rule for rule, _ in finder.at_least(1, len(rules) // 2, by_rows=False).rules()]
-    assert half == rules[: len(rules) // 2]
+    half = finder.at_least(best - best // 7, len(rules) // 2, by_rows=False)
+    assert [rule for rule, _ in half.rules()] == rules[: len(rules) // 2]
 
 
 @pytest.mark.parametrize("large_rows", [0, 20_000])
-def test_a_limit_leaves_the_best_rule_and_says_so(noise: Problem, large_rows: int) -> None:
+def test_a_limit_leaves_a_rule_of_the_best_value(noise: Problem, large_rows: int) -> None:
     chosen = Switches(large_rows=large_rows)
     finder = Collector(noise, Budget(threads=1).start(), chosen)
-    best = finder.best.incumbent
+    best = noise.measure(finder.best.incumbent or CodedRule((), 0)).gain
     for budget, reason in (
         (Budget(seconds=0), StopReason.TIME),
         (Budget(nodes=1), StopReason.NODES),
@@ -160,7 +169,7 @@ def test_a_limit_leaves_the_best_rule_and_says_so(noise: Problem, large_rows: in
         found = finder.at_least(1, 10, by_rows=True, known=finder.winners)
         assert not found.is_complete
         assert found.stopped_by is reason
-        assert found.representatives()[0][0] == best
+        assert found.representatives()[0][1].gain == best
 
 
 def test_a_cancelled_listing_ends_at_once(noise: Problem) -> None:

@@ -158,7 +158,7 @@ class _Pricing:
         collector = self._collector
         switches = replace(collector.switches, seeding=False)
         run = Run(
-            self._priced(fine, prices), collector.prepared, collector.clock, switches, start=start
+            self._priced(fine, prices), collector.prepared, collector.silent, switches, start=start
         )
         run.search()
         return run

@@ -9,6 +9,7 @@ are wanted are known to be better.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -148,7 +149,7 @@ class Collector:
     ----------
     problem : Problem
     clock : Clock
-        One for all that is collected.
+        One for all that is collected; its progress callback is told of the search for the best.
     switches : Switches, optional
     prepared : Prepared, optional
         Of a problem with the same table, structure and constraints on features.
@@ -183,6 +184,13 @@ class Collector:
         return run
 
     @property
+    def silent(self) -> Clock:
+        """The clock without the progress callback, whom values other than VI would confuse."""
+        clock = copy(self.clock)
+        clock.budget = replace(self.clock.budget, progress=None)
+        return clock
+
+    @property
     def winners(self) -> Found:
         """The sets of rays of the best rules."""
         return dict.fromkeys(self.best.winners, self.best.reached)
@@ -192,7 +200,7 @@ class Collector:
     ) -> Collected:
         """The first rules of at least this gain, no more than `limit` of them.
 
-        `known` sets of rays are listed even if a limit is met before others are found.
+        The best of `known` sets of rays is listed even if a limit on time is met before.
         """
         scores = self.scores
 
@@ -241,7 +249,7 @@ class Collector:
     ) -> Lister:
         """What lists the rules of this problem into a store, with these values of the rows."""
         rays = self.prepared.rays
-        return Lister(self.problem, rays, values, offset, store, demands, self._expired)
+        return Lister(self.problem, rays, values, offset, store, demands)
 
     def fill(self, searched: Problem, store: Store, lister: Lister, known: Found) -> Collected:
         """Gather sets of rays and list their rules, with a higher value where that is enough.
@@ -252,10 +260,10 @@ class Collector:
         while True:
             least = store.least
             gather = Gather(
-                searched, self.prepared, self.clock, self.switches, least=least, most=most
+                searched, self.prepared, self.silent, self.switches, least=least, most=most
             )
             gather.search()
-            late = self._list(known | gather.found, store, lister)
+            late = self._list(known | gather.found, store, lister, known)
             stopped = gather.stopped_by or late
             if stopped is None and gather.overflowed:
                 # Once more from the value that the rules so far justify, or with more room.
@@ -268,13 +276,18 @@ class Collector:
                 return self.nothing(stopped)
             return Collected(blocks, self.order, store.limit, stopped or StopReason.FINISHED)
 
-    def _list(self, found: Found, store: Store, lister: Lister) -> StopReason | None:
-        """List the rules of the sets, most promising first; the limit that was met, if any."""
+    def _list(self, found: Found, store: Store, lister: Lister, known: Found) -> StopReason | None:
+        """List the rules of the sets, most promising first; the limit that was met, if any.
+
+        If the first set is a known one, no limit on time leaves it out: it holds the best rule.
+        """
         announce_compilation(list_pair)
         try:
             for (label, rays), value in sorted(found.items(), key=lambda item: -item[1]):
                 if value < store.least:
                     break
+                lister.halted = self._cancelled if (label, rays) in known else self._expired
+                known = {}
                 lister.list(label, rays)
                 if self._expired():
                     return self.clock.stop() or StopReason.TIME
@@ -282,7 +295,10 @@ class Collector:
             return StopReason.INTERRUPTED
         return None
 
+    def _cancelled(self) -> bool:
+        cancel = self.clock.budget.cancel
+        return cancel is not None and cancel.is_set()
+
     def _expired(self) -> bool:
         """Whether the time for listing is over: a little after the limit."""
-        cancel = self.clock.budget.cancel
-        return (cancel is not None and cancel.is_set()) or self.clock.remaining() < -GRACE
+        return self._cancelled() or self.clock.remaining() < -GRACE

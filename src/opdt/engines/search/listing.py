@@ -54,6 +54,9 @@ class Lister:
         What a rule of so many conditions has besides.
     store : Store
     demands : sequence of Demand
+
+    Attributes
+    ----------
     halted : callable
         Asked often; the listing ends where it says so.
     """
@@ -66,9 +69,9 @@ class Lister:
         offset: Callable[[int], int],
         store: Store,
         demands: Sequence[Demand] = (),
-        halted: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._rays, self._offset, self._store, self._halted = rays, offset, store, halted
+        self._rays, self._offset, self._store = rays, offset, store
+        self.halted: Callable[[], bool] = lambda: False
         self._columns = {
             label: sum_columns(problem, label, column, demands) for label, column in values.items()
         }
@@ -153,7 +156,7 @@ class _Walk:
         before: tuple[int, int] | None = None  # bound and loss at the last position settled
         best = kernels.NEG
         for position in range(1, len(low)):
-            if self._lister._halted():
+            if self._lister.halted():
                 break
             # Dropping rows raises the best by at most the loss dropped.
             if before is not None and before[0] + before[1] - loss[position] < self._goal():
@@ -189,7 +192,7 @@ class _Walk:
             np.empty((leaves.bit_length() + 2, m + 1), np.int64),
         )
         ended, resume = kernels.FULL, False
-        while ended == kernels.FULL and not self._lister._halted():
+        while ended == kernels.FULL and not self._lister.halted():
             ended = kernels.list_pair(
                 *own, columns, top1, top2, self._lister.goals(self._size), self._lister._limits,
                 resume, *scratch, places, sums, state,

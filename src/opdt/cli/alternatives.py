@@ -1,0 +1,294 @@
+"""`opdt alternatives`: other rules than the best, and what they have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opdt.cli import options as opt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from opdt.analysis.alternatives import Alternative, Alternatives, RashomonSet
+    from opdt.table import Table
+
+    Found = Alternatives | RashomonSet
+
+WHICH = "Which rules"
+LISTED = 10  # rules of a part that are shown if no number is asked for
+
+
+def alternatives(
+    data: opt.Data,
+    target: opt.Target,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="1%",
+            help="All rules that lose at most this to the best; '3 rows' is a loss of VI (1%).",
+            rich_help_panel=WHICH,
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The best N rules.", rich_help_panel=WHICH),
+    ] = None,
+    max_overlap: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Rules that have at most this share of their rows in common.",
+            rich_help_panel=WHICH,
+        ),
+    ] = None,
+    overlap: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Of the smaller rule: 'share'; or 'jaccard'.",
+            rich_help_panel=WHICH,
+        ),
+    ] = "share",
+    cap: Annotated[
+        int, typer.Option(metavar="N", help="Most rules of '--within'.", rich_help_panel=WHICH)
+    ] = 10_000,
+    depth: opt.Depth = None,
+    w: opt.Weight = 10.0,
+    label: opt.Label = None,
+    structure: opt.StructureOption = None,
+    groups: opt.GroupsOption = None,
+    direction: opt.Direction = None,
+    require: opt.Require = None,
+    forbid: opt.Forbid = None,
+    min_precision: opt.MinPrecision = None,
+    min_coverage: opt.MinCoverage = None,
+    max_errors: opt.MaxErrors = None,
+    numeric: opt.Numeric = None,
+    categorical: opt.Categorical = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    time_limit: opt.TimeLimit = None,
+    jobs: opt.Jobs = None,
+    json_out: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the rules; '-' prints nothing else."),
+    ] = None,
+    quiet: opt.Quiet = False,
+) -> int:
+    """List other rules than the best one, exactly.
+
+    The best N, rules that cover other rows, and all that are nearly as good, with the features
+    they need and those they can exchange. Without '--within', '--top' and '--max-overlap' all
+    rules within 1 % of the best.
+    """
+    from opdt.cli import source as given
+    from opdt.cli.console import notes
+    from opdt.cli.files import check_output
+
+    only_json = json_out is not None and str(json_out) == given.STDIN
+    if json_out is not None and not only_json:
+        check_output("--json", json_out, data)
+    if within is None and top is None and max_overlap is None:
+        within = "1%"
+    near = None if within is None else read_within(within)
+    with notes(shown=not quiet):
+        source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
+        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        levels, named = given.shape(structure, groups)
+        limits = {
+            "min_precision": min_precision,
+            "min_coverage": min_coverage,
+            "max_errors": max_errors,
+        }
+        parts = _find(
+            table,
+            near=None if near is None else near | {"cap": cap},
+            top=top,
+            apart=None if max_overlap is None else {"max_overlap": max_overlap, "overlap": overlap},
+            seconds=time_limit,
+            threads=jobs,
+            bar=not quiet,
+            max_depth=depth,
+            w=w,
+            target=None if label is None else given.class_of(table, label),
+            structure=levels,
+            groups=named,
+            constraints=given.demands(table.names, direction, require, forbid, **limits),
+        )
+    if not only_json:
+        _show(parts, top or LISTED, quiet=quiet)
+    if json_out is not None:
+        _write(json_out, parts)
+    return _exit_code(list(parts.values()))
+
+
+def read_within(text: str) -> dict[str, float]:
+    """Arguments of `rashomon_set` from '1%', '0.01' or '3 rows'."""
+    from opdt.errors import InputError
+
+    words = text.strip().lower()
+    try:
+        if words.endswith(("row", "rows")):
+            return {"within_rows": float(words.removesuffix("s").removesuffix("row"))}
+        if words.endswith("%"):
+            return {"within": float(words.removesuffix("%")) / 100}
+        return {"within": float(words)}
+    except ValueError:
+        raise InputError(
+            f"'--within' must be a share such as '1%' or 0.01, or rows such as '3 rows', "
+            f"got {text!r}."
+        ) from None
+
+
+def _find(
+    table: Table,
+    *,
+    near: Mapping[str, Any] | None,
+    top: int | None,
+    apart: Mapping[str, Any] | None,
+    seconds: float | None,
+    threads: int | None,
+    bar: bool,
+    **settings: Any,
+) -> dict[str, Found]:
+    """The parts that are asked for, by name; each has the whole time."""
+    from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
+    from opdt.cli.console import SearchProgress
+    from opdt.solution import Budget
+
+    parts: dict[str, Found] = {}
+    with SearchProgress() as progress:
+        budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
+        if top is not None:
+            parts["best"] = top_rules(table, k=top, budget=budget, **settings)
+        if apart is not None:
+            k = LISTED if top is None else top
+            parts["apart"] = diverse_rules(table, k=k, budget=budget, **apart, **settings)
+        if near is not None:
+            parts["near"] = rashomon_set(table, budget=budget, **near, **settings)
+    return parts
+
+
+def _show(parts: Mapping[str, Found], number: int, *, quiet: bool) -> None:
+    """Print the parts, each with what is proven about it."""
+    from rich.text import Text
+
+    from opdt.analysis.alternatives import RashomonSet
+    from opdt.cli.console import stdout
+
+    console = stdout()
+    titles = {
+        "best": "The best rules",
+        "apart": "The best rules that differ",
+        "near": "All rules that are nearly as good as the best",
+    }
+    for index, (name, found) in enumerate(parts.items()):
+        rules = found.patterns[:number] if isinstance(found, RashomonSet) else found.rules
+        if not quiet:
+            console.print(Text(("\n" if index else "") + titles[name], "bold"))
+        if rules:
+            _show_rules(console, rules)
+        if quiet:
+            continue
+        color = "green" if found.complete else "yellow"
+        console.print(Text(_proof(found), color), soft_wrap=True)
+        if isinstance(found, RashomonSet) and len(found):
+            console.print(Text("\nWhat they have in common", "bold"))
+            console.print(Text(str(found.summary)), soft_wrap=True)
+
+
+def _show_rules(console: Console, rules: Sequence[Alternative]) -> None:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    has_overlap = any(each.overlap == each.overlap for each in rules)
+    titles = ["", "VI", "covered", "errors", *(["overlap"] if has_overlap else []), "same rows"]
+    for title in titles:
+        grid.add_column(title, justify="right", no_wrap=True)
+    grid.add_column("rule", overflow="fold")
+    for each in rules:
+        others = f"+{len(each.equivalents)}" if each.equivalents else ""
+        numbers = [str(each.rank), f"{each.value:.10g}", f"{each.covered:g}", f"{each.errors:g}"]
+        if has_overlap:
+            numbers.append("–" if each.overlap != each.overlap else f"{each.overlap:.2f}")
+        more = "…" if each.more_equivalents and others else ""
+        grid.add_row(*numbers, others + more, Text(str(each.rule)))
+    console.print(grid)
+
+
+def _proof(found: Found) -> str:
+    from opdt.analysis.alternatives import RashomonSet
+    from opdt.report.formats import format_seconds
+
+    took = format_seconds(found.seconds)
+    if isinstance(found, RashomonSet):
+        return f"{found.facts()} ({took})"
+    if not found.complete:
+        return f"not proven ({found.stopped_by}): better rules may be missing ({took})"
+    if not len(found):
+        return f"proven: there is no rule ({took})"
+    return f"proven: these are the first of all rules of this kind ({took})"
+
+
+def _write(out: Path, parts: Mapping[str, Found]) -> None:
+    """Write the parts as JSON to a file or (for '-') to the terminal."""
+    import json
+
+    import opdt
+
+    content = {name: _content(found) for name, found in parts.items()}
+    text = json.dumps(
+        content | {"opdt": opdt.__version__}, indent=2, ensure_ascii=False, allow_nan=False
+    )
+    if str(out) == "-":
+        typer.echo(text)
+    else:
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+def _content(found: Found) -> dict[str, Any]:
+    from opdt.analysis.alternatives import RashomonSet
+    from opdt.rules import rule_to_dict
+
+    rules = found.patterns if isinstance(found, RashomonSet) else found.rules
+    lines = [
+        {
+            "vi": each.value,
+            "covered": each.covered,
+            "errors": each.errors,
+            "overlap": None if each.overlap != each.overlap else each.overlap,
+            "rule": rule_to_dict(each.rule),
+            "equivalents": [rule_to_dict(other) for other in each.equivalents],
+        }
+        for each in rules
+    ]
+    out = {"rules": lines, "complete": found.complete, "stopped_by": str(found.stopped_by)}
+    if not isinstance(found, RashomonSet):
+        return out
+    summary = found.summary
+    return out | {
+        "optimum": found.optimum,
+        "threshold": found.threshold,
+        "rest_at_most": found.rest_at_most,
+        "necessary": list(summary.necessary),
+        "interchangeable": [list(pair) for pair in summary.interchangeable],
+        "features": {each.feature: each.share for each in summary.features},
+        "rows_covered_by_all": int(summary.covered_by_all.sum()),
+        "rows_covered_by_any": int(summary.covered_by_any.sum()),
+    }
+
+
+def _exit_code(parts: list[Found]) -> int:
+    from opdt.cli.group import INTERRUPTED, NO_RULE
+    from opdt.solution import StopReason
+
+    if any(found.stopped_by is StopReason.INTERRUPTED for found in parts):
+        return INTERRUPTED
+    return 0 if any(len(found) for found in parts) else NO_RULE

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from opdt.cli.alternatives import alternatives, read_within
+from opdt.cli.group import Group
+from opdt.errors import InputError
+from opdt.rules import rule_from_dict
+
+# Ill: three old ones, two with a fast pulse. Age alone finds the first, pulse the others.
+STATES = """\
+age,pulse,weight,state
+25,60,70,well
+31,62,71,well
+60,61,80,ill
+65,59,85,ill
+70,60,90,ill
+24,95,70,ill
+28,99,71,ill
+"""
+COMMAND = ("alternatives", "states.csv", "--target", "state", "--class", "ill")
+
+
+@pytest.fixture
+def opdt(folder):
+    """Runs `opdt alternatives`."""
+    (folder / "states.csv").write_text(STATES)
+    app = typer.Typer(cls=Group, pretty_exceptions_enable=False)
+    app.command()(alternatives)
+    app.callback()(lambda: None)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, [str(a) for a in arguments], prog_name="opdt")
+
+    return run
+
+
+def lines(result):
+    return [line.rstrip() for line in result.stdout.splitlines()]
+
+
+def test_all_three_parts_are_listed_with_their_proof(opdt):
+    result = opdt(*COMMAND, "--within", "1%", "--top", 2, "--max-overlap", 0.5, "--depth", 1)
+    assert (result.exit_code, result.stderr) == (0, "")
+    text = lines(result)
+    assert text[:5] == [
+        "The best rules",
+        "   VI  covered  errors  same rows  rule",
+        "1   3        3       0         +1  IF age >= 50 THEN ill",
+        "2   2        2       0         +1  IF age >= 62 THEN ill",
+        text[4],
+    ]
+    assert text[4].startswith("proven: these are the first of all rules of this kind (")
+    assert text[6:10] == [
+        "The best rules that differ",
+        "   VI  covered  errors  overlap  same rows  rule",
+        "1   3        3       0        –         +1  IF age >= 50 THEN ill",
+        "2   2        2       0     0.00             IF pulse >= 80 THEN ill",
+    ]
+    assert text[12] == "All rules that are nearly as good as the best"
+    assert text[15].startswith("2 rules (1 set of rows) with a VI of at least 3 (optimum 3); ")
+    assert text[17:] == [
+        "What they have in common",
+        "rows covered by every rule 3, by some rule 3",
+        "in every rule: no feature",
+        "  age: in 50 % of the rules, without it at most 3",
+        "  weight: in 50 % of the rules, without it at most 3",
+        "interchangeable: age (VI 3) and weight (VI 3)",
+        "threshold age >= 50",
+        "threshold weight >= 75",
+    ]
+
+
+def test_without_a_choice_all_rules_within_a_per_cent_are_listed(opdt):
+    text = lines(opdt(*COMMAND, "--depth", 1))
+    assert text[0] == "All rules that are nearly as good as the best"
+    assert lines(opdt(*COMMAND, "--depth", 1, "--quiet")) == text[1:3]
+
+
+def test_the_parts_are_written_as_json(opdt, folder):
+    asked = ("--top", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
+    only = opdt(*COMMAND, *asked, "--json", "-")
+    content = json.loads(only.stdout)
+    assert set(content) == {"best", "apart", "near", "opdt"}
+    assert content["best"]["complete"]
+    assert content["near"]["threshold"] == 1
+    (best,) = content["best"]["rules"]
+    assert str(rule_from_dict(best["rule"])) == "IF age >= 50 THEN ill"
+    assert [str(rule_from_dict(rule)) for rule in best["equivalents"]] == [
+        "IF weight >= 75 THEN ill"
+    ]
+    written = opdt(*COMMAND, *asked, "--json", "out.json")
+    assert written.exit_code == 0
+    assert json.loads((folder / "out.json").read_text()) == content
+
+
+def test_no_rule_has_an_exit_code_of_its_own(opdt, folder):
+    (folder / "states.csv").write_text("x,state\n1,a\n1,b\n2,a\n2,b\n")
+    result = opdt("alternatives", "states.csv", "--target", "state", "--top", 3)
+    assert result.exit_code == 3
+    assert "proven: there is no rule" in result.stdout
+
+
+def test_a_limit_is_told(opdt):
+    result = opdt(*COMMAND, "--top", 3, "--within", "0.1", "--time-limit", 0)
+    assert result.exit_code == 3
+    assert "not proven (time limit): better rules may be missing" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--within", "some"), "'--within' must be a share such as '1%' or 0.01, or rows such as"),
+        (("--within", "200%"), "'within' must be a share from 0 to 1, got 2.0."),
+        (("--top", 0), "'k' must be an int >= 1, got 0."),
+        (("--max-overlap", 1), "'max_overlap' must be from 0 to below 1"),
+        (("--max-overlap", 0.5, "--overlap", "dice"), "'overlap' must be 'share' or 'jaccard'"),
+    ],
+)
+def test_a_bad_option_is_refused_in_a_sentence(opdt, refused, options, words):
+    refused(opdt(*COMMAND, *options), words)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("1%", {"within": 0.01}),
+        ("0.5 %", {"within": 0.005}),
+        ("0.02", {"within": 0.02}),
+        ("3 rows", {"within_rows": 3}),
+        ("1 row", {"within_rows": 1}),
+    ],
+)
+def test_a_loss_is_a_share_or_a_number_of_rows(text, arguments):
+    assert read_within(text) == arguments
+
+
+def test_a_loss_that_is_no_number_is_refused():
+    with pytest.raises(InputError, match="got 'rows'"):
+        read_within("rows")
