@@ -7,13 +7,15 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.testing.compare import calculate_rms
 
 import opdt.plot
 from opdt import Condition, EngineUnavailable, Rule
 from opdt.plot.canvas import DARK, LIGHT, Theme, axes_for, theme_of
-from plot.support import TOLERANCE, axes, clinic, sheet
+from plot.support import DPI, TOLERANCE, axes, blocks, clinic, framed, sheet
 
 # Machado, Oliveira and Fernandes (2009): what people without one kind of cone see, linear RGB.
 SIMULATIONS = {
@@ -121,22 +123,19 @@ def test_everything_public_is_listed_and_there() -> None:
     assert all(callable(getattr(opdt.plot, name)) for name in opdt.plot.__all__)
 
 
-def test_a_missing_part_of_a_picture_is_noticed(tmp_path: Any) -> None:
-    """The tolerance for stored images is small enough to see that the region is gone."""
-    from matplotlib.testing.compare import calculate_rms
-
+@pytest.mark.parametrize(
+    "part", ["region", "class-0-covered", "class-1-covered", "class-1-outside"]
+)
+def test_a_missing_part_of_a_picture_is_noticed(part: str) -> None:
     rule = Rule([Condition("age", ">=", 50), Condition("dose", "<", 60)], "ill")
     images = []
-    for hide in ((), ("region",), ("class-1-covered",)):
-        ax = opdt.plot.region(rule, *clinic(), ax=axes())
+    for hidden in (None, part):
+        ax = opdt.plot.region(rule, *clinic(), ax=framed())
         for artist in (*ax.patches, *ax.collections):
-            if artist.get_gid() in hide:
-                artist.set_visible(False)
+            artist.set_visible(artist.get_gid() != hidden)
         figure = ax.get_figure()
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
+        figure.set_dpi(DPI)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
-        images.append(np.asarray(canvas.buffer_rgba())[..., :3].astype(float))
-    assert calculate_rms(images[0], images[1]) > TOLERANCE
-    assert calculate_rms(images[0], images[2]) > TOLERANCE
+        images.append(blocks(np.asarray(canvas.buffer_rgba())[..., :3]))
+    assert calculate_rms(*images) > TOLERANCE

@@ -21,6 +21,7 @@ from plot.support import (
     clinic,
     collisions,
     drawn_texts,
+    framed,
     inside,
     marks,
     patches,
@@ -54,11 +55,11 @@ def held(rule: Rule, X: dict[str, Any], y: np.ndarray) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_region_looks_as_stored(name: str, tmp_path: Path) -> None:
-    check_image(region(RULES[name], *clinic(), ax=axes()), f"region-{name}", tmp_path)
+    check_image(region(RULES[name], *clinic(), ax=framed()), f"region-{name}", tmp_path)
 
 
 def test_a_region_on_a_dark_ground_looks_as_stored(tmp_path: Path) -> None:
-    ax = region(RULES["numeric-numeric"], *clinic(), ax=axes(dark=True))
+    ax = region(RULES["numeric-numeric"], *clinic(), ax=framed(dark=True))
     check_image(ax, "region-dark", tmp_path)
 
 

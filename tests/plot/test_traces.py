@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from opdt import InputError, OPDTClassifier
 from opdt.plot import progress
 from opdt.solution import Solution, Status, StopReason, TracePoint
-from plot.support import axes, check_image, clinic, collisions, texts
+from plot.support import axes, check_image, clinic, collisions, framed, texts
 
 POINTS = ((0.02, 12, 300), (0.09, 40, 300), (0.6, 40, 120), (4, 55, 90), (21, 60, 60))
 
@@ -43,11 +43,11 @@ def stars(ax: Axes) -> list[Any]:
 
 
 def test_a_proof_looks_as_stored(tmp_path: Path) -> None:
-    check_image(progress(solved(), ax=axes(5.4, 3.4)), "progress-proven", tmp_path)
+    check_image(progress(solved(), ax=framed(5.4, 3.4)), "progress-proven", tmp_path)
 
 
 def test_a_search_that_was_stopped_looks_as_stored(tmp_path: Path) -> None:
-    ax = progress(stopped(), ax=axes(5.4, 3.4, dark=True))
+    ax = progress(stopped(), ax=framed(5.4, 3.4, dark=True))
     check_image(ax, "progress-stopped", tmp_path)
 
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from opdt import InputError, OPDTClassifier, discover
 from opdt.analysis.path import weight_path
 from opdt.plot import trade_off
-from plot.support import axes, check_image, clinic, collisions, texts
+from plot.support import axes, check_image, clinic, collisions, framed, texts
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ def matrix() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_trade_off_looks_as_stored(tmp_path: Path) -> None:
-    check_image(trade_off(PATH, w=10, ax=axes(5.4, 3.8)), "trade-off", tmp_path)
+    check_image(trade_off(PATH, w=10, ax=framed(5.4, 3.8)), "trade-off", tmp_path)
 
 
 def test_a_trade_off_with_held_out_rows_looks_as_stored(tmp_path: Path) -> None:
-    ax = trade_off(PATH, held_out=HELD_OUT, ax=axes(5.4, 3.8, dark=True))
+    ax = trade_off(PATH, held_out=HELD_OUT, ax=framed(5.4, 3.8, dark=True))
     check_image(ax, "trade-off-held-out", tmp_path)
 
 
