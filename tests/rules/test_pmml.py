@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from lxml import etree
 
 from export_cases import cases
@@ -115,6 +115,7 @@ def is_writable(case):
     return not PRINTABLE & set("".join(texts))
 
 
+@settings(max_examples=60)
 @given(case=cases().filter(is_writable))
 def test_the_document_is_valid(schema, case):
     text = case.rule.to_pmml(types=case.types)

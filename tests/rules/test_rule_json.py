@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opdt.errors import InputError
-from opdt.rules import Condition, Rule, read_rule, rule_from_dict, rule_to_dict, write_rule
+from opdt.rules import (
+    Condition,
+    Rule,
+    RuleList,
+    RuleSet,
+    read_rule,
+    rule_from_dict,
+    rule_to_dict,
+    write_rule,
+)
 
 SCHEMA = json.loads(files("opdt.rules").joinpath("rule.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -34,6 +43,14 @@ conditions = st.one_of(
 )
 labels = st.text(max_size=5) | st.integers() | st.booleans() | finite
 rules = st.builds(Rule, st.lists(conditions, max_size=4), labels)
+rule_lists = st.builds(RuleList, st.lists(rules, max_size=3), labels | st.none())
+bodies = st.lists(st.lists(conditions, max_size=3), max_size=3)
+rule_sets = st.builds(
+    lambda bodies, label, default: RuleSet([Rule(b, label) for b in bodies], label, default),
+    bodies,
+    labels,
+    labels | st.none(),
+)
 
 
 def is_valid(data):
@@ -53,6 +70,18 @@ def test_a_rule_comes_back_from_json(rule):
     assert type(again.label) is type(rule.label)
     for one, other in zip(again.conditions, rule.conditions, strict=True):
         assert type(one.value) is type(other.value)
+
+
+@given(rule_lists | rule_sets)
+def test_rule_lists_and_rule_sets_come_back_from_json(rules):
+    text = rules.to_json()
+    data = json.loads(text)
+    assert is_valid(data)
+    assert data == rule_to_dict(rules)
+    again = rule_from_dict(data)
+    assert again == rules
+    assert again.rules == rules.rules
+    assert type(again.default) is type(rules.default)
 
 
 @given(rules)
@@ -83,6 +112,15 @@ def test_a_rule_comes_back_from_a_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]  # no draft is left
 
 
+def test_rule_lists_and_rule_sets_come_back_from_a_file(tmp_path):
+    path = tmp_path / "rules.json"
+    rule = Rule([Condition("age", ">=", 40)], "ill")
+    for rules in (RuleList([rule], "well"), RuleSet([rule], "ill", None)):
+        write_rule(path, rules, info={"vi": 3})
+        assert read_rule(path) == rules
+        assert json.loads(path.read_text(encoding="utf-8"))["info"] == {"vi": 3}
+
+
 def test_dates_among_levels_come_back():
     rule = Rule(
         [Condition("day", "in", [np.datetime64("2024-03-01"), np.datetime64("2024-03-02")])], 1
@@ -98,6 +136,57 @@ def like(condition=None, **changes):
     first = {"feature": "age", "op": ">=", "value": 40, **(condition or {})}
     data = {"opdt_rule": 1, "label": "ill", "conditions": [first], **changes}
     return {key: value for key, value in data.items() if value is not ...}
+
+
+def several(key, **changes):
+    """The data of a good rule list or rule set, with changes."""
+    rule = {"label": "ill", "conditions": []} if key == "opdt_rule_list" else {"conditions": []}
+    data = {key: 1, "rules": [rule], "default": "well"}
+    data |= {} if key == "opdt_rule_list" else {"label": "ill"}
+    return {name: value for name, value in (data | changes).items() if value is not ...}
+
+
+@pytest.mark.parametrize("key", ["opdt_rule_list", "opdt_rule_set"])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        ({"default": None}, None),
+        ({"rules": []}, None),
+        ({"rules": ...}, "'rules' of the rule must be a list, got None"),
+        ({"rules": {}}, "'rules' of the rule must be a list"),
+        ({"rules": [1]}, "a rule of the rule must have 'conditions', got 1"),
+        ({"rules": [{}]}, "'conditions' of the rule must be a list, got None"),
+        ({"rules": [{"conditions": [], "depth": 1}]}, "a rule of the rule has a key 'depth'"),
+        ({"default": ...}, "the rule has no key 'default'; null leaves rows without a class"),
+        ({"default": []}, "'default' of the rule must be a text, number or boolean, got []"),
+        ({"conditions": []}, "the rule has a key 'conditions' that a rule does not have"),
+    ],
+)
+def test_lists_and_sets_that_are_none_are_refused_by_reader_and_schema(key, changes, message):
+    data = several(key, **changes)
+    assert is_valid(data) == (message is None)
+    if message is not None:
+        with pytest.raises(InputError, match=re.escape(message)):
+            rule_from_dict(data)
+    else:
+        assert len(rule_from_dict(data)) == len(data["rules"])
+
+
+def test_each_kind_of_rule_has_its_own_keys():
+    for data, message in (
+        (several("opdt_rule_list", opdt_rule_list=2), "the rule has version 2 of the rule format"),
+        (several("opdt_rule_list", label="ill"), "the rule has a key 'label'"),
+        (several("opdt_rule_set", label=...), "'label' of the rule must be a text"),
+        (several("opdt_rule_list", rules=[{"conditions": []}]), "'label' of the rule must be"),
+        (
+            several("opdt_rule_set", rules=[{"conditions": [], "label": "ill"}]),
+            "a rule of the rule has a key 'label'",
+        ),
+    ):
+        assert not is_valid(data)
+        with pytest.raises(InputError, match=re.escape(message)):
+            rule_from_dict(data)
 
 
 def test_the_rule_that_is_changed_below_is_good():
