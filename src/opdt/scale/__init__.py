@@ -1,0 +1,19 @@
+"""Tables larger than memory: the best rule over partitions, still proven."""
+
+from opdt.scale.front import Passes, discover_partitioned, open_scanner
+from opdt.scale.local import LocalScanner
+from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
+from opdt.scale.search import PassProgress
+
+__all__ = [
+    "LocalScanner",
+    "Parts",
+    "PassProgress",
+    "Passes",
+    "Scanner",
+    "Source",
+    "Task",
+    "Watch",
+    "discover_partitioned",
+    "open_scanner",
+]

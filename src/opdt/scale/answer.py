@@ -1,0 +1,166 @@
+"""From the rules that reach the best value to the first in the documented order, audited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdt.engines.base import value_of
+from opdt.errors import EngineFailure
+from opdt.problem import Measure, Problem
+from opdt.problem.coded import OP_ORDER
+from opdt.rules import Condition, Op, Rule
+from opdt.rules.thresholds import readable_threshold
+from opdt.scale import keys
+from opdt.scale.search import Found, PartitionedSearch, Stopped
+from opdt.scale.works import Box, Fetch, Neighbours, Pass, Work
+from opdt.solution import Solution, Statistics, Status, StopReason
+
+# ray and position → the levels next to it: the largest below and the smallest not below
+Next = dict[tuple[int, int], tuple[int, int]]
+
+
+def answer(search: PartitionedSearch) -> Solution:
+    """The solution of a search, its rule measured once more on all rows."""
+    found, measure, bound = search.incumbent, None, None
+    beside: Next = {}
+    if search.stopped_by is None:
+        candidates = search.candidates()
+        found = None
+        if candidates:
+            try:
+                found, measure, beside = _first(search, candidates)
+            except Stopped as stop:
+                search.stopped_by, found = stop.reason, search.incumbent
+    if search.stopped_by is not None:
+        bound = search.scores.gain_of(search.bound())
+        if found is not None:
+            measure = _stated(search, found)
+    return _solution(search, found, measure, bound, beside)
+
+
+def _first(search: PartitionedSearch, candidates: list[Found]) -> tuple[Found, Measure, Next]:
+    """The first of the best rules, with its counts, from one more pass."""
+    spots = tuple(sorted({
+        (ray, at)
+        for found in candidates
+        for ray, at in zip(found.rays, found.spots, strict=True)
+        if search.rays[ray].op.is_threshold
+    }))  # fmt: skip
+    boxes = tuple(
+        Box(0, f.label, f.rays, tuple(at - 1 for at in f.spots), f.spots, 0) for f in candidates
+    )
+    works: list[Work] = [Fetch(boxes, search.question.n_classes), Neighbours(spots)]
+    task = Pass(search.question.coder, search.rays, tuple(works))
+    parts = search.driver.run(task)
+    near = task.part(parts, 1)
+    beside = {
+        spot: (int(near["below"][at]), int(near["above"][at])) for at, spot in enumerate(spots)
+    }
+    ranked = []
+    for found, cover in zip(candidates, task.part(parts, 0)["always"], strict=True):
+        factors = search.factors[found.label]
+        value = int((factors * cover).sum()) + search.scores.offset(len(found.rays))
+        if value != found.value:
+            raise EngineFailure(
+                f"a rule counted as {found.value} on boxes has the value {value} on the rows."
+            )
+        covered = int(cover.sum())
+        errors = covered - int(cover[found.label])
+        measure = Measure(search.scores.gain_of(value + errors - search.scores.offset(
+            len(found.rays))) if search.scores.with_errors else value, covered, errors)  # fmt: skip
+        ranked.append((_key(search, found, measure, beside), found, measure))
+    _, first, measure = min(ranked, key=lambda item: item[0])
+    return first, measure, beside
+
+
+def _key(
+    search: PartitionedSearch, found: Found, measure: Measure, beside: Next
+) -> tuple[Any, ...]:
+    """`Problem.key`, with levels of rows in the place of codes: both are in the same order."""
+    rays = [search.rays[ray] for ray in found.rays]
+    order: list[tuple[int, ...]] = []
+    for index, ray, at in zip(found.rays, rays, found.spots, strict=True):
+        rank = OP_ORDER[ray.op]
+        if ray.op.is_threshold:
+            order.append((rank, beside[index, at][1]))
+        elif ray.op is Op.IN:
+            order.append((rank, -len(ray.levels), *ray.levels))
+        else:
+            order.append((rank, ray.code))
+    features = tuple(ray.feature for ray in rays)
+    return (-measure.gain, len(rays), measure.errors, features, tuple(order), found.label)
+
+
+def _stated(search: PartitionedSearch, found: Found) -> Measure:
+    """Gain, coverage and errors of the incumbent, worked out from its value.
+
+    Without errors in the value, only the gain is known: then nothing is said of the others.
+    """
+    scores, ratio = search.scores, search.question.ratio
+    sums = found.value - scores.offset(len(found.rays))
+    if not scores.with_errors:
+        return Measure(sums, 0, 0)
+    gain = scores.gain_of(sums)
+    errors = gain * scores.scale - sums
+    right = (gain - (ratio.denominator - ratio.numerator) * errors) // ratio.denominator
+    return Measure(gain, right + errors, errors)
+
+
+def _solution(
+    search: PartitionedSearch,
+    found: Found | None,
+    measure: Measure | None,
+    bound: int | None,
+    beside: Next,
+) -> Solution:
+    problem = search.problem
+    value = value_of(problem, measure)
+    most = value if bound is None else max(value, problem.vi(bound))
+    scale = problem.objective.weight_scale
+    return Solution(
+        rule=None if found is None else _rule(search, found, beside),
+        value=value,
+        bound=most,
+        status=_status(problem, found is not None, most == value and bound is None),
+        stopped_by=search.stopped_by or StopReason.FINISHED,
+        covered=measure.covered / scale if measure else 0.0,
+        errors=measure.errors / scale if measure else 0.0,
+        seconds=search.driver.clock.elapsed(),
+        trace=tuple(search.trace),
+        statistics=Statistics(nodes=search.n_boxes, evaluations=search.n_views),
+        engine="search",
+    )
+
+
+def _status(problem: Problem, has_rule: bool, proven: bool) -> Status:
+    if has_rule:
+        return Status.OPTIMAL if proven else Status.FEASIBLE
+    if problem.may_be_empty:
+        return Status.NO_PATTERN if proven else Status.FEASIBLE
+    return Status.INFEASIBLE if proven else Status.UNKNOWN
+
+
+def _rule(search: PartitionedSearch, found: Found, beside: Next) -> Rule:
+    """The rule with names and readable thresholds.
+
+    Where a limit cut the search short, the values next to a threshold are not known, and it is
+    shown as it was used.
+    """
+    table = search.problem.table
+    conditions = []
+    for index, at in zip(found.rays, found.spots, strict=True):
+        ray = search.rays[index]
+        name, values = table.names[ray.feature], table.columns[ray.feature].values
+        if ray.op.is_threshold:
+            below, above = beside.get((index, at), (at - 1, at))
+            ends = (below, above) if ray.op is Op.GE else (-above, -below)
+            layout = search.question.schema.features[ray.feature]
+            low, high = (keys.value_of(end, layout) for end in ends)
+            conditions.append(Condition(name, ray.op, readable_threshold(low, high)))
+        elif ray.op in (Op.EQ, Op.NE):
+            conditions.append(Condition(name, ray.op, values[ray.code]))
+        elif ray.op is Op.IN:
+            conditions.append(Condition(name, ray.op, [values[code] for code in ray.levels]))
+        else:
+            conditions.append(Condition(name, ray.op))
+    return Rule(conditions, table.classes[found.label])

@@ -1,0 +1,185 @@
+"""Every cell as a whole number of the same order, so that one kind of kernel serves all columns.
+
+A key is the integer itself, the bits of a double arranged in its order, the ticks of a date, or
+the rank of a level. Keys compare as the values do, wherever a partition lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from opdt.errors import InputError
+from opdt.scale.schema import Layout, Schema
+from opdt.table import Kind
+
+Whole = NDArray[np.int64]
+MISSING = np.iinfo(np.int64).min
+_BELOW_SIGN = np.int64(np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Some rows: keys of the features that were read, class and weight of each row."""
+
+    keys: dict[int, Whole]
+    groups: NDArray[np.uint8]
+    weights: Whole
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """Turns Arrow tables into keys, classes and weight units.
+
+    `levels` holds the sorted levels of the categorical features; `classes` those of the target;
+    a weight is a whole multiple of 1/weight_scale.
+    """
+
+    schema: Schema
+    levels: dict[int, pa.Array]
+    classes: pa.Array
+    weight_scale: int
+
+    def columns(self, features: Iterable[int]) -> tuple[str, ...]:
+        """The columns to read for some features."""
+        names = [self.schema.features[f].name for f in sorted(features)]
+        return (*names, self.schema.target.name, *self._weight)
+
+    @cached_property
+    def _weight(self) -> tuple[str, ...]:
+        return () if self.schema.weight is None else (self.schema.weight,)
+
+    def code(self, table: pa.Table, features: Iterable[int]) -> Coded:
+        """Keys of some features, and class and weight of every row."""
+        keys = {f: self.feature(f, table) for f in features}
+        target = self.schema.target
+        groups = _ranks(column_of(table, target), self.classes)
+        if self.schema.weight is None:
+            weights = np.ones(len(groups), np.int64)
+        else:
+            values = weight_values(table, self.schema.weight)
+            weights = np.rint(values * self.weight_scale).astype(np.int64)
+        return Coded(keys, groups.astype(np.uint8), weights)
+
+    def feature(self, feature: int, table: pa.Table) -> Whole:
+        """The keys of one feature."""
+        layout = self.schema.features[feature]
+        column = column_of(table, layout)
+        if layout.kind is Kind.CATEGORICAL:
+            return _ranks(column, self.levels[feature])
+        return numeric_keys(column, layout)
+
+
+def column_of(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
+    """A column in the type agreed on; NaN is missing like null.
+
+    Raises
+    ------
+    InputError
+        If the values cannot be of that type.
+    """
+    column = table.column(layout.name)
+    try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            column = column.cast(pa.timestamp(column.type.unit))  # the same instants, in UTC
+        if pa.types.is_boolean(column.type) and layout.family == "float":
+            column = column.cast(pa.int64())
+        column = column.cast(layout.arrow)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"column {layout.name!r} should hold {layout.arrow} everywhere, but: {error}."
+        ) from error
+    if layout.family == "float":
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
+    return column
+
+
+def numeric_keys(column: pa.ChunkedArray, layout: Layout) -> Whole:
+    """Keys of numbers or dates, `MISSING` where there is none."""
+    if layout.family == "null":
+        return np.full(len(column), MISSING)
+    absent = column.is_null().to_numpy() if column.null_count else None
+    if layout.family == "float":
+        values = pc.fill_null(column, 0.0).to_numpy()
+        if not np.isfinite(values).all():
+            raise InputError(
+                f"column {layout.name!r} contains infinity; replace it by a finite number or by "
+                "a missing value."
+            )
+        keys = float_keys(values)
+    else:
+        if layout.family == "date":
+            column = column.cast(pa.int32() if layout.unit == "D" else pa.int64())
+        keys = pc.fill_null(column, 0).to_numpy().astype(np.int64)
+        if (keys == MISSING).any():
+            raise InputError(f"column {layout.name!r} holds {MISSING}, which is out of range.")
+    if absent is not None:
+        keys[absent] = MISSING
+    return keys
+
+
+def float_keys(values: NDArray[np.float64]) -> Whole:
+    """The bits of doubles as integers of the same order; -0.0 equals 0.0."""
+    bits = (values + 0.0).view(np.int64)
+    return bits ^ ((bits >> 63) & _BELOW_SIGN)
+
+
+def value_of(key: int, layout: Layout) -> Any:
+    """The value of a numeric column that a key stands for, as a NumPy scalar."""
+    if layout.family == "float":
+        bits = np.array([key], np.int64)
+        return (bits ^ ((bits >> 63) & _BELOW_SIGN)).view(np.float64)[0]
+    if layout.family == "date":
+        return np.array([key], np.int64).astype(layout.numpy)[0]
+    return np.int64(key)
+
+
+def key_of(value: Any, layout: Layout) -> int:
+    """The smallest key of a value that is not below a threshold."""
+    if layout.family == "float":
+        return int(float_keys(np.array([float(value)]))[0])
+    if layout.family == "date":
+        ticks = np.datetime64(value).astype(layout.numpy)
+        return int(ticks.astype(np.int64)) + int(ticks < np.datetime64(value))
+    return int(np.ceil(value))
+
+
+def weight_values(table: pa.Table, name: str) -> NDArray[np.float64]:
+    """Row weights as doubles, checked."""
+    column = table.column(name)
+    try:
+        column = column.cast(pa.float64())
+    except pa.ArrowException as error:
+        raise InputError(f"the weights in column {name!r} must be numbers, but: {error}.") from None
+    if column.null_count:
+        raise InputError(f"the weights in column {name!r} have missing values; drop those rows.")
+    values = column.to_numpy()
+    if not np.isfinite(values).all() or (values < 0).any():
+        bad = values[~(np.isfinite(values) & (values >= 0))][0]
+        raise InputError(
+            f"the weights in column {name!r} must be finite and not negative, got {bad}."
+        )
+    return np.asarray(values, np.float64)
+
+
+def _ranks(column: pa.ChunkedArray, levels: pa.Array) -> Whole:
+    if not len(levels):
+        return np.full(len(column), MISSING)
+    places = pc.index_in(column, value_set=levels, skip_nulls=True)
+    if places.null_count:
+        return np.asarray(pc.fill_null(places.cast(pa.int64()), MISSING).to_numpy(), np.int64)
+    return np.asarray(places.to_numpy(), np.int64)

@@ -1,0 +1,209 @@
+"""Files on this machine, larger than its memory: Arrow batches, read by a few threads."""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as text
+import pyarrow.dataset as ds
+
+from opdt.errors import InputError
+from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
+from opdt.table.read import MISSING_TEXT
+
+PARQUET = (".parquet", ".pq")
+TEXT = (".csv", ".tsv", ".txt")
+BATCH_ROWS = 1 << 17
+ROWS_PER_PART = 1 << 20  # row groups are read together up to so many rows
+BEAT = 0.1  # seconds between two looks at the clock
+CSV_BLOCK = 1 << 24  # bytes of a text file from which the types of its columns are told
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One file, or some row groups of it."""
+
+    path: str
+    fragment: Any
+    n_bytes: int
+
+
+class LocalScanner(Scanner):
+    """Parquet and CSV files.
+
+    Parameters
+    ----------
+    paths : str, path, or sequence of them
+        Files, directories (all Parquet and CSV files below) and patterns such as
+        ``claims/*.parquet``.
+    threads : int
+        How many partitions are read at the same time.
+    """
+
+    def __init__(self, paths: Any, threads: int = 1) -> None:
+        self.paths = find_files(paths)
+        self._threads = max(1, threads)
+        self._fragments: dict[str, Any] = {}
+        self._bytes = 0
+
+    def sources(self) -> list[Source]:
+        """The files and the schemas in their footers or first rows."""
+        return [Source(repr(path), _guarded(path, self._schema, path)) for path in self.paths]
+
+    def _schema(self, path: str) -> pa.Schema:
+        if path not in self._fragments:
+            self._fragments[path] = next(_dataset(path).get_fragments())
+        return self._fragments[path].physical_schema
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the columns read so far, as they lie in the files."""
+        return self._bytes
+
+    def parts(self, columns: Sequence[str]) -> list[_Part]:
+        """Pieces of about a million rows, in the order of the files."""
+        out: list[_Part] = []
+        for path in self.paths:
+            _guarded(path, self._schema, path)
+            fragment = self._fragments[path]
+            if not path.endswith(PARQUET):
+                out.append(_Part(path, fragment, os.path.getsize(path)))
+                continue
+            out.extend(_guarded(path, _row_groups, path, fragment, set(columns)))
+        return out
+
+    def scan(self, task: Task, watch: Watch) -> Parts:
+        """Run the task on every piece; at most so many results as threads are held at once."""
+        parts = self.parts(task.columns)
+        stop = threading.Event()
+        result = task.run(iter(()), -1)
+        done = 0
+        with ThreadPoolExecutor(self._threads) as pool:
+            queue = iter(enumerate(parts))
+            running: set[Future[Parts]] = set()
+            try:
+                while True:
+                    while len(running) < self._threads and (item := next(queue, None)):
+                        running.add(pool.submit(_run, task, *item, stop))
+                    if not running:
+                        break
+                    ready, running = wait(running, BEAT, FIRST_COMPLETED)
+                    for future in ready:
+                        result = task.merge(result, future.result())
+                        done += 1
+                    watch(done, len(parts))
+            finally:
+                stop.set()
+        self._bytes += sum(part.n_bytes for part in parts)
+        return result
+
+
+def find_files(paths: Any) -> tuple[str, ...]:
+    """The files meant by paths, directories and patterns, in alphabetical order."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    out: list[str] = []
+    for one in (os.fspath(path) for path in given):
+        path = Path(one)
+        if path.is_dir():
+            found = [str(p) for p in path.rglob("*") if str(p).endswith((*PARQUET, *TEXT))]
+        elif path.is_file():
+            found = [one]
+        else:
+            found = [p for p in glob.glob(one, recursive=True) if os.path.isfile(p)]
+        if not found:
+            raise InputError(f"there is no Parquet or CSV file at {one!r}.")
+        for name in found:
+            if not name.endswith((*PARQUET, *TEXT)):
+                raise InputError(
+                    f"cannot tell what {name!r} holds; partitions end in "
+                    f"{', '.join((*PARQUET, *TEXT))}."
+                )
+        out.extend(sorted(found))
+    return tuple(dict.fromkeys(out))
+
+
+def _dataset(path: str) -> Any:
+    if path.endswith(PARQUET):
+        return ds.dataset(path, format="parquet")
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        header = file.readline()
+    separator = max(",;\t", key=header.count)
+    options = text.ConvertOptions(
+        null_values=list(MISSING_TEXT),
+        strings_can_be_null=True,
+        true_values=["true", "True", "TRUE"],
+        false_values=["false", "False", "FALSE"],
+    )
+    form = ds.CsvFileFormat(
+        parse_options=text.ParseOptions(delimiter=separator),
+        convert_options=options,
+        read_options=text.ReadOptions(block_size=CSV_BLOCK),
+    )
+    return ds.dataset(path, format=form)
+
+
+def _row_groups(path: str, fragment: Any, columns: set[str]) -> list[_Part]:
+    """Neighbouring row groups, up to about a million rows together."""
+    fragment.ensure_complete_metadata()
+    out: list[_Part] = []
+    chosen: list[int] = []
+    rows = 0
+    for group in fragment.row_groups:
+        chosen.append(group.id)
+        rows += group.num_rows
+        if rows >= ROWS_PER_PART:
+            out.append(_part_of(path, fragment, chosen, columns))
+            chosen, rows = [], 0
+    if chosen:
+        out.append(_part_of(path, fragment, chosen, columns))
+    return out
+
+
+def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> _Part:
+    footer = fragment.metadata
+    n_bytes = 0
+    for index in chosen:
+        group = footer.row_group(index)
+        for j in range(group.num_columns):
+            column = group.column(j)
+            if column.path_in_schema.partition(".")[0] in columns:
+                n_bytes += column.total_compressed_size
+    return _Part(path, fragment.subset(row_group_ids=list(chosen)), n_bytes)
+
+
+def _run(task: Task, place: int, part: _Part, stop: threading.Event) -> Parts:
+    return task.run(_batches(part, task.columns, stop), place)
+
+
+def _batches(part: _Part, columns: Sequence[str], stop: threading.Event) -> Iterator[pa.Table]:
+    def open_reader() -> Any:
+        return part.fragment.to_batches(
+            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
+        )
+
+    reader = _guarded(part.path, open_reader)
+    while not stop.is_set():
+        batch = _guarded(part.path, next, reader, None)
+        if batch is None:
+            return
+        if batch.num_rows:
+            yield pa.Table.from_batches([batch])
+
+
+def _guarded(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a reader; whatever it raises means that the file cannot be read."""
+    try:
+        return function(*arguments)
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise InputError(f"cannot read {path!r}: {reason}.") from error

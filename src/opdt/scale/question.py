@@ -1,0 +1,224 @@
+"""The problem of a partitioned table: what may be said, what it is worth, and how rows are coded.
+
+Everything that does not depend on single rows (structure, constraints, which conditions may
+stand together, the scale of values) is asked of an ordinary `Problem` on a *stand-in* table: its
+columns have the kinds, levels, ranges and missing values of the whole, its few rows the weight of
+the classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from opdt.engines.search.run import Prepared
+from opdt.engines.search.scores import Scores
+from opdt.errors import InputError
+from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeImpurity, class_code
+from opdt.problem.groups import check_groups
+from opdt.problem.objective import (
+    _SCALES as SCALES,
+)
+from opdt.problem.objective import (
+    MAX_DENOMINATOR,
+    MAX_TOTAL,
+    MAX_WEIGHT,
+    as_written,
+)
+from opdt.scale.keys import Coder, value_of
+from opdt.scale.scanner import Parts
+from opdt.scale.schema import Layout, Schema
+from opdt.scale.summary import FEW_VALUES, PRIORITY
+from opdt.table import Column, Kind, Table
+from opdt.table.frames import from_values
+from opdt.table.labels import code_labels
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for."""
+
+    structure: Structure
+    groups: Mapping[str, Iterable[str]]
+    w: float
+    target: Any
+    constraints: Constraints
+
+
+class Question:
+    """The stand-in problem, the coder of rows, and what the first pass found."""
+
+    def __init__(self, schema: Schema, summary: Parts, wishes: Wishes) -> None:
+        self.schema, self.wishes = schema, wishes
+        self.n_rows = int(summary["rows"][0])
+        if not self.n_rows:
+            raise InputError("the files hold no rows; a rule needs some.")
+        labels = summary["classes"].column("class")
+        order, classes = code_labels(from_values(labels, "y"))
+        sorted_labels = labels.take(pa.array(np.argsort(order))).combine_chunks()
+        if isinstance(sorted_labels, pa.ChunkedArray):
+            sorted_labels = sorted_labels.combine_chunks()
+        if schema.target.truth:
+            classes = classes.astype(bool)
+        self.ratio, at = _price(wishes.w, summary, schema.weight is not None, self.n_rows)
+        units = np.empty(len(classes), np.int64)
+        units[order] = summary["classes"].column(f"units{at}").to_numpy()
+        levels = {
+            f: _sorted_levels(summary[f"levels{f}"].column("level"))
+            for f, layout in enumerate(schema.features)
+            if layout.kind is Kind.CATEGORICAL
+        }
+        self.coder = Coder(schema, levels, sorted_labels, SCALES[at])
+        self.ranges: dict[int, Whole] = {}
+        self.values: dict[int, Whole | None] = {}  # distinct keys, where they are few
+        for f, layout in enumerate(schema.features):
+            if layout.kind is Kind.NUMERIC:
+                self.ranges[f] = summary[f"range{f}"]
+                few = summary[f"values{f}"]
+                self.values[f] = few if len(few) <= FEW_VALUES else None
+        self.problem = self._problem(classes, units, summary["absent"])
+        self.prepared = Prepared(self.problem)
+        self.scores = Scores.of(self.problem)
+        self.totals = units
+        self.sample = summary.get("sample")
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.totals)
+
+    def factors(self, label: int) -> Whole:
+        """What a unit of weight of each class adds to the value of a rule of class `label`."""
+        right = self.ratio.denominator
+        wrong = self.ratio.denominator - self.ratio.numerator
+        out = np.full(self.n_classes, wrong, np.int64) * self.scores.scale
+        out -= self.scores.with_errors
+        out[label] = right * self.scores.scale
+        return out
+
+    def _problem(self, classes: NDArray[Any], units: Whole, absent: Whole) -> Problem:
+        """One row per class with all its weight, and one that lacks what some row lacks."""
+        n = len(classes)
+        columns = tuple(
+            self._column(f, layout, n, bool(absent[f]))
+            for f, layout in enumerate(self.schema.features)
+        )
+        labels = np.append(np.arange(n), 0).astype(np.int32)
+        table = Table(columns, labels, classes)
+        wishes = self.wishes
+        wishes.constraints.check_names(table.names, table.categorical)
+        groups = FeatureGroups.of(
+            table.names, table.numeric, table.categorical, check_groups(wishes.groups)
+        )
+        chosen = None if wishes.target is None else class_code(table, wishes.target)
+        objective = VolumeImpurity(
+            labels, self.ratio, tuple(range(n)) if chosen is None else (chosen,),
+            np.append(units, 0), self.coder.weight_scale,
+        )  # fmt: skip
+        problem = Problem(table, wishes.structure, groups, objective, wishes.constraints)
+        problem._check()
+        return problem
+
+    def _column(self, feature: int, layout: Layout, n: int, absent: bool) -> Column:
+        values: NDArray[Any]
+        if layout.kind is Kind.CATEGORICAL:
+            cells = _as_list(self.coder.levels[feature])
+            values = np.empty(len(cells), object)
+            values[:] = cells
+        else:
+            ends = np.unique(self.ranges[feature])
+            values = np.array([value_of(int(key), layout) for key in ends], layout.numpy)
+        codes = np.full(n + 1, 0 if len(values) else -1, np.int32)
+        codes[-1] = -1 if absent or not len(values) else 0
+        return Column(layout.name, layout.kind, codes, values)
+
+    def sample_problem(self, limit: int) -> Problem | None:
+        """The problem on the first rows of the sample; None where they cannot make one."""
+        if self.sample is None or not len(self.sample):
+            return None
+        rows = self.sample.slice(0, limit).drop_columns([PRIORITY])
+        names = [layout.name for layout in self.schema.features]
+        weights = None
+        if self.schema.weight is not None:
+            weights = rows.column(self.schema.weight).to_numpy()
+        kinds = {layout.name: str(layout.kind) for layout in self.schema.features}
+        limits = self.wishes.constraints
+        share = len(rows) / self.n_rows
+        asked = limits.min_coverage
+        if isinstance(asked, Integral):
+            limits = replace(limits, min_coverage=min(1.0, float(asked) / self.n_rows))
+        if limits.max_errors is not None:
+            limits = replace(limits, max_errors=float(limits.max_errors) * share)
+        try:
+            table = Table.build(
+                rows.select(names), rows.column(self.schema.target.name),
+                sample_weight=weights, kinds=kinds, warn=False,
+            )  # fmt: skip
+            return Problem.build(
+                table, structure=self.wishes.structure, groups=self.wishes.groups,
+                w=self.wishes.w, target=self.wishes.target, constraints=limits,
+            )  # fmt: skip
+        except InputError:  # one class only, say
+            return None
+
+    def sample_keys(self) -> dict[int, Whole]:
+        """The sample's keys, by which cells are cut."""
+        if self.sample is None:
+            return {f: np.empty(0, np.int64) for f in range(len(self.schema.features))}
+        return {f: self.coder.feature(f, self.sample) for f in range(len(self.schema.features))}
+
+
+def _as_list(levels: pa.Array) -> list[Any]:
+    if pa.types.is_temporal(levels.type):
+        return list(levels.to_numpy(zero_copy_only=False))
+    return list(levels.to_pylist())
+
+
+def _sorted_levels(column: pa.ChunkedArray) -> pa.Array:
+    return column.take(pa.compute.sort_indices(column)).combine_chunks()
+
+
+def _price(w: Any, summary: Parts, weighted: bool, n_rows: int) -> tuple[Fraction, int]:
+    """The price of an error as a fraction, and the place of the weights' scale among `SCALES`.
+
+    As `opdt.problem.objective.volume_impurity` settles them.
+    """
+    if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
+        raise InputError(
+            f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
+        )
+    weight = float(summary["weight"][0]) if weighted else float(n_rows)
+    if not weight:
+        raise InputError("the weights are zero in every row; give some rows a positive weight.")
+    total = math.ceil(min(weight, MAX_WEIGHT))
+    room = MAX_TOTAL // (total * math.ceil(float(w)) + 1)
+    if room < 1:
+        raise InputError(
+            f"'w' is {w!r}, which is too large to be added exactly over {n_rows} rows; "
+            "a price above the number of rows already forbids every error."
+        )
+    finest = room if bool(summary["whole"][0]) else math.isqrt(room)
+    ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))  # type: ignore[arg-type]
+    largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
+    limit = min(MAX_WEIGHT, MAX_TOTAL // largest)
+    if not weighted:
+        return ratio, 0
+    for at, scale in enumerate(SCALES):
+        if weight * scale >= limit:
+            break
+        if summary["whole"][at]:
+            return ratio, at
+    raise InputError(
+        "the weights have too many digits to be added exactly over all partitions; round them to "
+        "at most six decimals, or scale them down."
+    )

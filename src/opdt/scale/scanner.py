@@ -1,0 +1,110 @@
+"""The one interface between the algorithm and wherever the rows live."""
+
+from __future__ import annotations
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from opdt.errors import EngineUnavailable
+
+# What a pass returns: sums (arrays) and the few rows that were asked for (Arrow tables).
+Parts = dict[str, Any]
+# Told after each partition: how many are done, and how many there are.
+Watch = Callable[[int, int], None]
+
+
+class Source(NamedTuple):
+    """A file or partition as an error names it, and its schema."""
+
+    name: str
+    schema: pa.Schema
+
+
+class Task(ABC):
+    """One pass: what to do with a partition, and how to add two results.
+
+    A task travels to where the rows are, so it holds plain values and arrays only. Merging is
+    exact, and its order does not matter.
+    """
+
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def run(self, batches: Iterable[pa.Table], place: int) -> Parts:
+        """The result of one partition, given as Arrow tables; `place` is its number."""
+
+    @abstractmethod
+    def merge(self, one: Parts, two: Parts) -> Parts:
+        """The result of two partitions together; may reuse the arrays of the first."""
+
+
+class Scanner(ABC):
+    """Applies a task to every partition and adds up what it returns."""
+
+    @abstractmethod
+    def sources(self) -> list[Source]:
+        """Where the rows come from; cheap, no pass over the rows."""
+
+    @abstractmethod
+    def scan(self, task: Task, watch: Watch) -> Parts:
+        """One pass over all partitions.
+
+        `watch` is called in the calling thread from time to time; what it raises ends the pass.
+        """
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the columns read so far; 0 where it is not known."""
+        return 0
+
+
+def require(package: str, extra: str) -> Any:
+    """Return an optional package, or say how to install it."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        top = package.partition(".")[0]
+        raise EngineUnavailable(
+            f"reading this input needs {top}; run: pip install 'opdt[{extra}]'"
+        ) from error
+
+
+def to_bytes(parts: Parts) -> bytes:
+    """A result as bytes, for transports that carry nothing else."""
+    out = io.BytesIO()
+    for name, part in parts.items():
+        body = io.BytesIO()
+        if isinstance(part, pa.Table):
+            with pa.ipc.new_stream(body, part.schema) as writer:
+                writer.write_table(part)
+        else:
+            np.save(body, part, allow_pickle=False)
+        kind = b"T" if isinstance(part, pa.Table) else b"A"
+        head = kind + name.encode()
+        out.write(np.array([len(head), body.tell()], np.int64).tobytes())
+        out.write(head + body.getvalue())
+    return out.getvalue()
+
+
+def from_bytes(data: bytes) -> Parts:
+    """The result that `to_bytes` wrote."""
+    return dict(_read_parts(data))
+
+
+def _read_parts(data: bytes) -> Iterator[tuple[str, Any]]:
+    at = 0
+    while at < len(data):
+        n_head, n_body = np.frombuffer(data, np.int64, 2, at).tolist()
+        head = data[at + 16 : at + 16 + n_head]
+        body = data[at + 16 + n_head : at + 16 + n_head + n_body]
+        at += 16 + n_head + n_body
+        if head[:1] == b"T":
+            yield head[1:].decode(), pa.ipc.open_stream(body).read_all()
+        else:
+            yield head[1:].decode(), np.load(io.BytesIO(body), allow_pickle=False)

@@ -1,0 +1,159 @@
+"""What every column is, agreed over all files before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from opdt.errors import InputError, UnsupportedProblem
+from opdt.scale.scanner import Source
+from opdt.table import Kind
+from opdt.table.kinds import check_kinds, unknown_column
+
+UNITS = ("D", "s", "ms", "us", "ns")  # of dates, from coarse to fine
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one column is read: its kind, and the type that all files' types are cast to.
+
+    `family` is "int", "float", "date", "text" or "null" (missing everywhere).
+    """
+
+    name: str
+    kind: Kind
+    family: str
+    unit: str = ""  # of dates
+    truth: bool = False  # true and false in every file
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The Arrow type that values are cast to."""
+        if self.family == "date":
+            return pa.date32() if self.unit == "D" else pa.timestamp(self.unit)
+        return {
+            "int": pa.int64(), "float": pa.float64(), "text": pa.large_string(), "null": pa.null()
+        }[self.family]  # fmt: skip
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The NumPy type of the values of a numeric column."""
+        if self.family == "date":
+            return np.dtype(f"datetime64[{self.unit}]")
+        return np.dtype(np.int64 if self.family == "int" else np.float64)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features in order, the target and the weights."""
+
+    features: tuple[Layout, ...]
+    target: Layout
+    weight: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns that are read."""
+        names = (*(layout.name for layout in self.features), self.target.name)
+        return names if self.weight is None else (*names, self.weight)
+
+
+def agree(
+    sources: Sequence[Source],
+    target: str,
+    *,
+    weight: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    features: Sequence[str] | None = None,
+) -> Schema:
+    """The schema of all sources together; a column that differs in kind is refused."""
+    if not sources:
+        raise InputError("there is no file or partition to read; name at least one.")
+    names = tuple(sources[0].schema.names)
+    for source in sources:
+        _check_names(sources[0], source)
+    for name in (target, *([weight] if weight else []), *(features or ())):
+        if name not in names:
+            raise unknown_column(name, names)
+    wanted = [n for n in features or names if n not in (target, weight)]
+    if not wanted:
+        raise InputError("the files have no columns to make rules of beside the target.")
+    chosen = check_kinds(kinds, wanted)
+    layouts = tuple(_layout(sources, name, chosen.get(name)) for name in wanted)
+    return Schema(layouts, _layout(sources, target, None), weight)
+
+
+def _check_names(first: Source, other: Source) -> None:
+    names, others = first.schema.names, other.schema.names
+    twice = {name for name in others if others.count(name) > 1}
+    if twice:
+        raise InputError(f"{other.name} has duplicate column names: {min(twice)!r}; rename them.")
+    gone = sorted(set(names) ^ set(others))
+    if gone:
+        holder, lacking = (first, other) if gone[0] in names else (other, first)
+        raise InputError(
+            f"column {gone[0]!r} is in {holder.name} but not in {lacking.name}; "
+            "every file must have the same columns."
+        )
+
+
+def _layout(sources: Sequence[Source], name: str, kind: Kind | None) -> Layout:
+    families: dict[str, Source] = {}
+    units: set[str] = set()
+    labelled, truth = False, True
+    for source in sources:
+        dtype = source.schema.field(name).type
+        if pa.types.is_dictionary(dtype):
+            dtype, labelled = dtype.value_type, True
+        family = family_of(dtype, name, source.name)
+        truth = truth and pa.types.is_boolean(dtype)
+        if family == "date":
+            units.add(dtype.unit if pa.types.is_timestamp(dtype) else "D")
+        if family != "null":
+            families.setdefault(family, source)
+    family = _common(families, name)
+    natural = Kind.CATEGORICAL if labelled or family == "text" else Kind.NUMERIC
+    if family == "text" and kind is Kind.NUMERIC:
+        raise UnsupportedProblem(
+            f"column {name!r} holds text, and numbers in text are not read from partitions; "
+            "convert the column in the files."
+        )
+    unit = max(units, key=UNITS.index) if units else ""
+    return Layout(name, kind or natural, family, unit, truth)
+
+
+def _common(families: Mapping[str, Source], name: str) -> str:
+    """The family that holds all; text, numbers and dates have none in common."""
+    sorts = {"int": "numbers", "float": "numbers", "date": "dates", "text": "text"}
+    for one, source in families.items():
+        for two, other in families.items():
+            if sorts[one] != sorts[two]:
+                raise InputError(
+                    f"column {name!r} holds {sorts[one]} in {source.name} but {sorts[two]} in "
+                    f"{other.name}; make it the same in every file."
+                )
+    if len(families) == 2:  # whole numbers in some files, fractions in others
+        return "float"
+    return next(iter(families), "null")
+
+
+def family_of(dtype: pa.DataType, column: str, source: str) -> str:
+    """The family of an Arrow type."""
+    kinds = pa.types
+    if kinds.is_null(dtype):
+        return "null"
+    if kinds.is_boolean(dtype) or kinds.is_integer(dtype):
+        return "int"
+    if kinds.is_floating(dtype) or kinds.is_decimal(dtype):
+        return "float"
+    if kinds.is_timestamp(dtype) or kinds.is_date(dtype):
+        return "date"
+    if kinds.is_string(dtype) or kinds.is_large_string(dtype) or kinds.is_string_view(dtype):
+        return "text"
+    raise InputError(
+        f"column {column!r} of {source} has the type {dtype}, which is neither number, date nor "
+        "text; convert it or leave it out."
+    )

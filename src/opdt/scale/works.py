@@ -1,0 +1,334 @@
+"""What one pass does with the rows: count cells, sift boxes, bring rows back, find neighbours."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from opdt.engines.search.rays import Ray
+from opdt.rules import Op
+from opdt.scale import kernels
+from opdt.scale.keys import MISSING, Coded, Coder
+from opdt.scale.scanner import Parts, Task
+
+Whole = NDArray[np.int64]
+
+
+class Box(NamedTuple):
+    """Rays with ranges of levels, low < position <= high, that may hold the optimum.
+
+    `rows` is the largest possible number of rows that some positions of the box cover and
+    others do not. Positions are compared with levels: a row is covered where level >= position.
+    """
+
+    bound: int
+    label: int
+    rays: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    rows: int
+
+
+def levels_of(ray: Ray, keys: Whole) -> Whole:
+    """The level of each row on a ray, by which a position covers it (level >= position).
+
+    The key itself for `>=`, its negative for `<`, and 1 or 0 for a single condition; a missing
+    value has a level below all.
+    """
+    if ray.op is Op.GE:
+        return keys
+    if ray.op is Op.LT:
+        return np.asarray(-keys)  # the key of a missing value is its own negative
+    if ray.op is Op.EQ:
+        covered = keys == ray.code
+    elif ray.op is Op.NE:
+        covered = (keys != ray.code) & (keys != MISSING)
+    elif ray.op is Op.IN:
+        covered = np.isin(keys, ray.levels)
+    elif ray.op is Op.MISSING:
+        covered = keys == MISSING
+    else:
+        covered = keys != MISSING
+    return covered.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """How the keys of a feature fall into bins; the last bin is that of missing values.
+
+    Either `edges`, the largest key of each bin, or `look_up`, the bin of each level.
+    """
+
+    feature: int
+    n_bins: int
+    edges: Whole | None = None
+    look_up: NDArray[np.uint8] | None = None
+
+    def bins(self, keys: Whole, out: NDArray[np.uint8]) -> None:
+        """The bin of each key, into `out`."""
+        if self.edges is not None:
+            kernels.into_bins(keys, self.edges, MISSING, out)
+        elif self.look_up is not None:  # missing levels take the entry behind the last
+            np.take(self.look_up, np.where(keys < 0, len(self.look_up) - 1, keys), out=out)
+
+
+class Work(ABC):
+    """A part of a pass."""
+
+    features: frozenset[int] = frozenset()  # whose keys it needs
+    rays: frozenset[int] = frozenset()  # whose levels it needs
+
+    @abstractmethod
+    def start(self) -> Parts:
+        """The result of no rows."""
+
+    @abstractmethod
+    def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
+        """Add some rows to a result; `levels[place[ray]]` are the rows' levels on a ray."""
+
+    def merge(self, one: Parts, two: Parts) -> Parts:
+        """Two results together: by default their sum."""
+        for name, sums in one.items():
+            if sums.flags.writeable:
+                sums += two[name]
+            else:  # as it arrives from elsewhere
+                one[name] = sums + two[name]
+        return one
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Work):
+    """Weights of the classes in the cells of some sets of axes."""
+
+    axes: tuple[Binning, ...]
+    sets: tuple[tuple[int, ...], ...]
+    n_classes: int
+
+    @property
+    def features(self) -> frozenset[int]:  # type: ignore[override]
+        """The features of all axes used."""
+        return frozenset(self.axes[a].feature for chosen in self.sets for a in chosen)
+
+    def start(self) -> Parts:
+        """Empty cells, those of all sets one after the other."""
+        size = sum(self.n_cells(chosen) for chosen in self.sets)
+        return {"cells": np.zeros((size, self.n_classes), np.int64)}
+
+    def n_cells(self, chosen: Sequence[int]) -> int:
+        """Number of cells of a set of axes."""
+        return int(np.prod([self.axes[a].n_bins for a in chosen]))
+
+    def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
+        """Count the rows in the cells of every set."""
+        codes = np.empty((len(self.axes), coded.n_rows), np.uint8)
+        for a in {a for chosen in self.sets for a in chosen}:
+            self.axes[a].bins(coded.keys[self.axes[a].feature], codes[a])
+        at, cells = 0, parts["cells"]
+        for chosen in self.sets:
+            dims = [self.axes[a].n_bins for a in chosen]
+            strides = np.append(np.cumprod(dims[::-1])[::-1][1:], 1).astype(np.int64)
+            size = self.n_cells(chosen)
+            kernels.add_cells(
+                codes, np.array(chosen), strides, coded.groups, coded.weights,
+                cells[at : at + size],
+            )  # fmt: skip
+            at += size
+
+
+@dataclass(frozen=True, eq=False)
+class Sift(Work):
+    """Mass, loss and rows of finer cells inside boxes."""
+
+    boxes: tuple[Box, ...]
+    edges: tuple[tuple[Whole, ...], ...]  # per box and dimension
+    factors: dict[int, Whole]  # class of the rule → value of a unit of weight of each class
+
+    @property
+    def rays(self) -> frozenset[int]:  # type: ignore[override]
+        """The rays of all boxes."""
+        return frozenset(ray for box in self.boxes for ray in box.rays)
+
+    def sizes(self, box: int) -> Whole:
+        """Number of places of each dimension of a box."""
+        return np.array([len(e) - 1 for e in self.edges[box]], np.int64)
+
+    def start(self) -> Parts:
+        """Empty cells, those of all boxes one after the other."""
+        size = sum(int(self.sizes(b).prod()) for b in range(len(self.boxes)))
+        return {name: np.zeros(size, np.int64) for name in ("mass", "loss", "rows")}
+
+    def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
+        """Count the rows in the cells of every box."""
+        n, k = len(self.boxes), max(len(box.rays) for box in self.boxes)
+        rays, low, high, strides = (np.zeros((n, k), np.int64) for _ in range(4))
+        starts, cells = np.zeros((n, k + 1), np.int64), np.zeros(n, np.int64)
+        flat: list[Whole] = []
+        at = cell = 0
+        for b, box in enumerate(self.boxes):
+            d = len(box.rays)
+            rays[b, :d] = [place[ray] for ray in box.rays]
+            low[b, :d], high[b, :d] = box.low, box.high
+            sizes = self.sizes(b)
+            strides[b, :d] = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
+            starts[b, : d + 1] = at + np.append(0, np.cumsum(sizes + 1))
+            at, cells[b], cell = int(starts[b, d]), cell, cell + int(sizes.prod())
+            flat.extend(self.edges[b])
+        kernels.sift(
+            levels, rays, np.array([len(box.rays) for box in self.boxes]), low, high,
+            np.concatenate(flat), starts, strides, cells,
+            np.array([self.factors[box.label] for box in self.boxes]), coded.groups,
+            coded.weights, parts["mass"], parts["loss"], parts["rows"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Fetch(Work):
+    """The rows that boxes cover at some positions only, and the weight of those always covered.
+
+    With boxes of one position nothing is undecided, and the weights are those of a rule.
+    """
+
+    boxes: tuple[Box, ...]
+    n_classes: int
+
+    @property
+    def rays(self) -> frozenset[int]:  # type: ignore[override]
+        """The rays of all boxes."""
+        return frozenset(ray for box in self.boxes for ray in box.rays)
+
+    @property
+    def depth(self) -> int:
+        """The largest number of rays of a box."""
+        return max((len(box.rays) for box in self.boxes), default=1)
+
+    def start(self) -> Parts:
+        """No rows."""
+        return {
+            "always": np.zeros((len(self.boxes), self.n_classes), np.int64),
+            "box": np.empty(0, np.int32),
+            "levels": np.empty((0, self.depth), np.int64),
+            "groups": np.empty(0, np.uint8),
+            "weights": np.empty(0, np.int64),
+        }
+
+    def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
+        """Pick the undecided rows of every box."""
+        picked = np.empty(coded.n_rows, np.int64)
+        found: list[Parts] = [parts]
+        for b, box in enumerate(self.boxes):
+            rays = np.array([place[ray] for ray in box.rays], np.int64)
+            count = kernels.pick(
+                levels, rays, np.array(box.low, np.int64), np.array(box.high, np.int64),
+                coded.groups, coded.weights, picked, parts["always"][b],
+            )  # fmt: skip
+            if count:
+                rows = picked[:count]
+                wide = np.zeros((count, self.depth), np.int64)
+                wide[:, : len(rays)] = levels[rays[:, None], rows].T
+                found.append({
+                    "box": np.full(count, b, np.int32), "levels": wide,
+                    "groups": coded.groups[rows], "weights": coded.weights[rows],
+                })  # fmt: skip
+        if len(found) > 1:
+            for name in ("box", "levels", "groups", "weights"):
+                parts[name] = np.concatenate([one[name] for one in found])
+
+    def merge(self, one: Parts, two: Parts) -> Parts:
+        """Sums add up; rows stand one after the other."""
+        return {
+            name: one[name] + two[name]
+            if name == "always"
+            else np.concatenate([one[name], two[name]])
+            for name in one
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours(Work):
+    """The levels next to some positions: the largest below, and the smallest not below."""
+
+    spots: tuple[tuple[int, int], ...]  # ray, position
+
+    @property
+    def rays(self) -> frozenset[int]:  # type: ignore[override]
+        """The rays asked about."""
+        return frozenset(ray for ray, _ in self.spots)
+
+    def start(self) -> Parts:
+        """No neighbours."""
+        n = len(self.spots)
+        return {"below": np.full(n, MISSING), "above": np.full(n, np.iinfo(np.int64).max)}
+
+    def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
+        """Look at the rows' levels."""
+        for at, (ray, position) in enumerate(self.spots):
+            own = levels[place[ray]]
+            reached = own >= position
+            if reached.any():
+                parts["above"][at] = min(int(parts["above"][at]), int(own[reached].min()))
+            if not reached.all():
+                parts["below"][at] = max(int(parts["below"][at]), int(own[~reached].max()))
+
+    def merge(self, one: Parts, two: Parts) -> Parts:
+        """The nearer ones."""
+        return {
+            "below": np.maximum(one["below"], two["below"]),
+            "above": np.minimum(one["above"], two["above"]),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Pass(Task):
+    """Some works done in one pass over the rows."""
+
+    coder: Coder
+    all_rays: tuple[Ray, ...]
+    works: tuple[Work, ...]
+
+    @property
+    def _rays(self) -> list[int]:
+        return sorted(frozenset().union(*(work.rays for work in self.works)))
+
+    @property
+    def features(self) -> set[int]:
+        """The features whose keys are needed."""
+        own = frozenset().union(*(work.features for work in self.works))
+        return {*own, *(self.all_rays[ray].feature for ray in self._rays)}
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns to read."""
+        return self.coder.columns(self.features)
+
+    def run(self, batches: Iterable[pa.Table], place: int) -> Parts:
+        """Every work's result on one partition."""
+        results = [work.start() for work in self.works]
+        features, rays = self.features, self._rays
+        where = {ray: at for at, ray in enumerate(rays)}
+        for table in batches:
+            coded = self.coder.code(table, features)
+            levels = np.empty((len(rays), coded.n_rows), np.int64)
+            for at, ray in enumerate(rays):
+                levels[at] = levels_of(self.all_rays[ray], coded.keys[self.all_rays[ray].feature])
+            for work, result in zip(self.works, results, strict=True):
+                work.add(result, coded, levels, where)
+        return {f"{at}.{name}": r[name] for at, r in enumerate(results) for name in r}
+
+    def merge(self, one: Parts, two: Parts) -> Parts:
+        """Every work's results together."""
+        out: Parts = {}
+        for at, work in enumerate(self.works):
+            merged = work.merge(self.part(one, at), self.part(two, at))
+            out.update({f"{at}.{name}": value for name, value in merged.items()})
+        return out
+
+    def part(self, parts: Parts, at: int) -> Parts:
+        """The result of one work."""
+        head = f"{at}."
+        return {n.removeprefix(head): v for n, v in parts.items() if n.startswith(head)}
