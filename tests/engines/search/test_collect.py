@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from engines.search.entangled import entangled
 from engines.search.every_rule import Listed, every_rule, make_cramped, one_per_pattern
 from engines.search.support import examples, make_eager, switches
+from naive import Naive
 from opdt.engines.search import Switches
 from opdt.engines.search.apart import best_within
-from opdt.engines.search.collect import Collector
+from opdt.engines.search.collect import Collector, Gather
 from opdt.engines.search.listing import Demand
 from opdt.problem import CodedRule, Problem, Structure
 from opdt.solution import Budget, StopReason
 from opdt.table import Table
-from strategies import EMPHASES, describe, small_problems
+from strategies import EMPHASES, coded, describe, small_problems
 
 SEEDS = st.integers(0, 2**32 - 1)
 PATHS = {"rows": 20_000, "cells": 0}
@@ -105,6 +106,44 @@ def test_threads_change_nothing(problem: Problem, large_rows: int) -> None:
     one = collector(problem, chosen).first(7, by_rows=True)
     two = Collector(problem, Budget(threads=2).start(), chosen).first(7, by_rows=True)
     assert one.representatives() == two.representatives()
+
+
+@given(problem=small_problems(gains=True, options=()), seed=SEEDS)
+@examples(30)
+def test_every_set_of_rays_is_found_for_losses_too(problem: Problem, seed: int) -> None:
+    """A demand may be priced so high that any rule to be listed is worth less than nothing."""
+    finder, twin = collector(problem, Switches()), Naive(problem)
+    rays = finder.prepared.rays
+    ray_of = {
+        rays.condition(ray, position): ray
+        for ray, top in enumerate(rays.tops.tolist())
+        for position in range(1, top + 1)
+    }
+    losses = int(np.minimum(problem.objective.gains(problem.objective.labels[0]), 0).sum())
+    gain = -int(np.random.default_rng(seed).integers(0, 1 - losses))
+    gather = Gather(
+        problem, finder.prepared, finder.clock, Switches(),
+        least=finder.scores.least_value(gain), most=10**6,
+    )  # fmt: skip
+    gather.search()
+    for tests, rows in twin.rules():
+        value, covered, _ = twin.count(rows, twin.labels[0])
+        if covered and value >= gain * problem.objective.unit:
+            short = twin.simplify(tests)
+            names = tuple(sorted(ray_of[coded(twin, test)] for test in short))
+            assert (twin.labels[0], names) in gather.found, f"{gain}\n{describe(problem)}"
+
+
+def test_a_tighter_position_may_lose_less() -> None:
+    """Losses only: `x >= 1` loses 6 and `x >= 2` loses 1, so the tighter one is to be kept."""
+    table = Table.build({"x": [0, 1, 2]}, [0, 1, 0], warn=False)
+    problem = Problem.build(table, structure=Structure.free(1)).with_gains([-9, -5, -1])
+    finder = collector(problem, Switches())
+    least = finder.scores.least_value(-2)
+    gather = Gather(problem, finder.prepared, finder.clock, Switches(), least=least, most=9)
+    gather.search()
+    rays = finder.prepared.rays
+    assert [str(rays.rays[ray].op) for _, (ray,) in gather.found] == [">="]
 
 
 # -- further demands on the rows -----------------------------------------------------------------
