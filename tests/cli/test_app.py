@@ -143,3 +143,9 @@ def test_a_reader_that_stops_early_causes_no_traceback(folder):
         assert process.stdout.readline() == b"a,rule\n"
         process.stdout.close()
         assert b"Traceback" not in process.stderr.read()
+
+
+def test_the_shell_completes_commands(folder):
+    words = {"COMP_WORDS": "opdt ex", "COMP_CWORD": "1", "_OPDT_COMPLETE": "complete_bash"}
+    result = run(env={**os.environ, **words})
+    assert set(result.stdout.split()) == {"explain", "export"}
