@@ -121,6 +121,12 @@ def test_rule_lists_and_rule_sets_come_back_from_a_file(tmp_path):
         assert json.loads(path.read_text(encoding="utf-8"))["info"] == {"vi": 3}
 
 
+def test_half_a_surrogate_pair_comes_back_from_a_file(tmp_path):
+    rule = Rule([Condition("\ud800", "==", "é\udfff")], "ill")
+    write_rule(tmp_path / "rule.json", rule)
+    assert read_rule(tmp_path / "rule.json") == rule
+
+
 def test_dates_among_levels_come_back():
     rule = Rule(
         [Condition("day", "in", [np.datetime64("2024-03-01"), np.datetime64("2024-03-02")])], 1

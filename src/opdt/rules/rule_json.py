@@ -48,7 +48,11 @@ def rule_to_dict(rule: AnyRule, info: dict[str, Any] | None = None) -> dict[str,
 
 def rule_to_json(rule: AnyRule, info: dict[str, Any] | None = None) -> str:
     """The rule, rule list or rule set as JSON text."""
-    return json.dumps(rule_to_dict(rule, info), indent=2, ensure_ascii=False, allow_nan=False)
+    data = rule_to_dict(rule, info)
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    # Half a surrogate pair, which Python allows in a name, fits into no file but as an escape.
+    has_halves = any("\ud800" <= character <= "\udfff" for character in text)
+    return json.dumps(data, indent=2, allow_nan=False) if has_halves else text
 
 
 def rule_from_dict(data: Any, source: str = "the rule") -> AnyRule:

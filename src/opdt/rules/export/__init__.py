@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from opdt.errors import InputError
 from opdt.rules.export.dialects import DIALECTS
@@ -29,7 +29,12 @@ FORMATS = (
 
 
 def export(
-    rule: AnyRule, to: str, *, dialect: str = "duckdb", types: Mapping[str, str] | None = None
+    rule: AnyRule,
+    to: str,
+    *,
+    dialect: str = "duckdb",
+    types: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> str:
     """The rule as text in one of `FORMATS`.
 
@@ -42,15 +47,17 @@ def export(
         The dialect of SQL.
     types : mapping of feature to type, optional
         As of `Rule.to_sql`, for SQL and PMML.
+    **options
+        Further arguments of the method that does it, such as `default` of `to_sql_case`.
     """
-    views = {
-        "sql": lambda: rule.to_sql(dialect, types=types),
-        "sql-case": lambda: rule.to_sql_case(dialect, types=types),
+    views: dict[str, Callable[[], str]] = {
+        "sql": lambda: rule.to_sql(dialect, types=types, **options),
+        "sql-case": lambda: rule.to_sql_case(dialect, types=types, **options),
         "python": rule.to_python,
         "pandas": rule.to_pandas,
         "polars": rule.to_polars_source,
         "json": rule.to_json,
-        "pmml": lambda: rule.to_pmml(types=types),
+        "pmml": lambda: rule.to_pmml(types=types, **options),
         "english": rule.to_english,
         "markdown": rule.to_markdown,
         "latex": rule.to_latex,
