@@ -7,10 +7,13 @@ from typing import Annotated
 import typer
 
 import opdt
+from opdt.cli.alternatives import alternatives
 from opdt.cli.apply import apply
 from opdt.cli.datasets import datasets
 from opdt.cli.demo import demo
 from opdt.cli.engines import engines
+from opdt.cli.explain import explain
+from opdt.cli.export import export
 from opdt.cli.fit import fit
 from opdt.cli.group import Group, examples
 from opdt.cli.path import path
@@ -48,6 +51,24 @@ app.command(
         "opdt apply rule.json new.parquet -o marked.parquet --column high_risk",
     )
 )(apply)
+app.command(
+    epilog=examples(
+        "opdt explain rule.json",
+        "opdt explain rule.json patients.csv --target outcome",
+    )
+)(explain)
+app.command(
+    epilog=examples(
+        "opdt export rule.json --to sql --dialect postgres",
+        "opdt export rule.json --to pmml -o rule.pmml",
+    )
+)(export)
+app.command(
+    epilog=examples(
+        "opdt alternatives patients.csv --target outcome --within 1%",
+        "opdt alternatives patients.csv --target outcome --top 5 --max-overlap 0.5",
+    )
+)(alternatives)
 app.command(epilog=examples("opdt engines"))(engines)
 app.command(
     epilog=examples(
