@@ -116,6 +116,20 @@ def test_any_rule_has_patches_of_its_own_rows(
         assert inside(ax, points).all() if "-covered" in kind else not inside(ax, points).any()
 
 
+@pytest.mark.parametrize("threshold", [0.5, 2.5])
+def test_rows_of_few_values_are_moved_apart_within_the_axes_and_the_region(
+    threshold: float,
+) -> None:
+    X = {"vessels": np.arange(120) % 4, "depth": np.arange(120) % 7 / 10}
+    rule = Rule([Condition("vessels", ">=", threshold), Condition("depth", "<", 0.35)], "a")
+    ax = region(rule, X, np.where(np.arange(120) % 5, "a", "b"), ax=axes())
+    for kind, points in marks(ax).items():
+        assert inside(ax, points).all() if "-covered" in kind else not inside(ax, points).any()
+        for values, (low, high) in zip(points.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
+            assert len(np.unique(values)) == len(values)
+            assert ((values > low) & (values < high)).all()
+
+
 @pytest.mark.parametrize("value", [49.0, 50.0])
 def test_a_row_on_the_threshold_lies_on_the_right_side(value: float) -> None:
     X = {"x": [value, 49.999, 51.0, 0.0]}

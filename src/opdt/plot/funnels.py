@@ -107,7 +107,7 @@ class _Sheet:
         """Where the names of the stages end."""
         lines = [self._label(at, np.inf)[0] for at in range(len(self.stages))]
         longest = max(width_of(text, self.size, "bold") for text in lines)
-        return float(min(longest + 6, 0.34 * self.width))
+        return float(min(1.04 * longest + 6, 0.34 * self.width))
 
     @cached_property
     def shares(self) -> tuple[float, float]:
@@ -164,7 +164,7 @@ class _Sheet:
         weight = "bold" if last else "normal"
         style: dict[str, Any] = {"size": self.size, "va": "center", "weight": weight}
         style["color"] = self.theme.rule if last else self.theme.ink
-        label = self._label(at, self.label_end - 4, weight)
+        label = self._label(at, 0.96 * (self.label_end - 4), weight)
         write(self.ax, self.label_end, y, "\n".join(label), ha="right", **style)
         end = self._bar(stage, y, thick) + 6
         if self.mixed:

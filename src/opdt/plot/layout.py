@@ -162,14 +162,19 @@ class _Pen:
         self.ax.add_patch(patch)
         for at, line in enumerate(lines):
             middle = y + height / 2 - (at + 0.75) * _LEADING * self.size
-            self._line(line, x - widths[at] / 2, middle, pale=box.pale)
+            self._line(line, x, widths[at], middle, pale=box.pale)
 
-    def _line(self, line: Line, x: float, y: float, *, pale: bool) -> None:
+    def _line(self, line: Line, x: float, width: float, y: float, *, pale: bool) -> None:
+        """Write a line about x; its pieces one after the other, from the width they should have."""
         ink = self.theme.soft if line.soft or pale else self.theme.ink
+        style: dict[str, Any] = {"size": self.size, "weight": line.weight, "zorder": 4}
+        y -= 0.36 * self.size  # a common baseline, whatever letters the pieces have
+        if len(line.parts) == 1:
+            write(self.ax, x, y, line.parts[0][0], color=ink, ha="center", **style)
+            return
+        x -= width / 2
         for text, colour in line.parts:
-            style = {"size": self.size, "weight": line.weight, "zorder": 4}
-            # A baseline of its own would tilt pieces with and without descenders.
-            write(self.ax, x, y - 0.36 * self.size, text, color=colour or ink, **style)
+            write(self.ax, x, y, text, color=colour or ink, **style)
             x += width_of(text, self.size, line.weight)
 
     def edges(self, box: Box) -> None:

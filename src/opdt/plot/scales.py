@@ -28,7 +28,7 @@ MAX_LEVELS = 12
 BAND = 0.4
 # Numeric features of at most so many distinct values are spread a little, so that rows do not
 # hide one another.
-_FEW_VALUES = 30
+_FEW_VALUES = 60
 # Shares of the range of values: free margin, gap before the strip of missing values, and strip.
 _MARGIN, _GAP, _STRIP = 0.04, 0.025, 0.075
 # A logarithmic axis is taken where the largest value is so many times the smallest one, and the
@@ -126,14 +126,15 @@ def _numeric(
     known = [*thresholds, *([present.min(), present.max()] if len(present) else [])]
     low, high = (float(min(known)), float(max(known))) if known else (0.0, 1.0)
     length = high - low or 1.0
-    limits = low - _MARGIN * length, high + _MARGIN * length
+    room = np.zeros(len(values))
+    room[~missing] = _spread_room(present, thresholds)
+    margin = max(_MARGIN * length, 1.3 * float(room.max(initial=0)))
+    limits = low - margin, high + margin
     strip: Span | None = None
     if missing.any() or any(c.op is Op.MISSING for c in tests):
         end = limits[0] - _GAP * length
         strip = end - _STRIP * length, end
         numbers[missing] = sum(strip) / 2
-    room = np.zeros(len(values))
-    room[~missing] = _spread_room(present, thresholds)
     room[missing] = 0.4 * _STRIP * length
     return Scale(
         name,
@@ -167,7 +168,9 @@ def _spread_room(present: Floats, thresholds: list[float]) -> Floats:
     distinct, place = np.unique(present, return_inverse=True)
     if not 1 < len(distinct) <= _FEW_VALUES or len(distinct) * 3 > len(present):
         return np.zeros(len(present))
-    room = np.full(len(distinct), 0.3 * np.diff(distinct).min())
+    gaps = np.diff(distinct)
+    # A little of the distance to the nearer neighbour, but no more for values that stand alone.
+    room = 0.3 * np.minimum(np.minimum([*gaps, np.inf], [np.inf, *gaps]), np.median(gaps))
     for threshold in thresholds:
         room = np.minimum(room, 0.8 * np.abs(distinct - threshold))
     return np.asarray(room[place])
