@@ -94,13 +94,14 @@ class Model:
                 return decisive
             return None if None in parts else not decisive
         cell, name = row[predicate.get("field")], predicate.get("operator")
+        cell = cell.item() if hasattr(cell, "item") else cell
         missing = cell is None or cell != cell
         if name in ("isMissing", "isNotMissing"):
             return missing == (name == "isMissing")
         if missing:
             return None
         value = READ[self.types[predicate.get("field")]](predicate.get("value"))
-        return COMPARE[name](cell.item() if hasattr(cell, "item") else cell, value)
+        return COMPARE[name](cell, value)
 
 
 # -- tests ---------------------------------------------------------------------------------------
