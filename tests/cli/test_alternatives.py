@@ -66,12 +66,18 @@ def test_all_three_parts_are_listed_with_their_proof(opdt):
     assert text[17:] == [
         "What they have in common",
         "rows covered by every rule 3, by some rule 3",
-        "in every rule: no feature",
-        "  age: in 50 % of the rules, without it at most 3",
-        "  weight: in 50 % of the rules, without it at most 3",
-        "interchangeable: age (VI 3) and weight (VI 3)",
-        "threshold age >= 50",
-        "threshold weight >= 75",
+        "features in every rule: none",
+        "",
+        "used by  best VI without  feature",
+        "   50 %                3  age",
+        "   50 %                3  weight",
+        "",
+        "interchangeable (with the best VI)",
+        "  alone: age (3), weight (3)",
+        "",
+        "thresholds, from the loosest to the tightest",
+        "  age >= 50",
+        "  weight >= 75",
     ]
 
 

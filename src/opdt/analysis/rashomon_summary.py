@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.analysis.counts import text_table
 from opdt.analysis.ranking import Alternative
 from opdt.problem import CodedCondition, CodedRule, Problem
 from opdt.problem.lifting import lift_condition
@@ -127,24 +128,45 @@ class RashomonSummary:
         lines = [
             f"rows covered by every rule {int(self.covered_by_all.sum()):,}, "
             f"by some rule {int(self.covered_by_any.sum()):,}",
-            f"in every rule: {', '.join(self.necessary) or 'no feature'}",
+            f"features in every rule: {', '.join(self.necessary) or 'none'}",
         ]
-        for each in self.features:
-            without = "no rule without it"
-            if each.best_without is not None:
-                without = f"without it at most {each.best_without:.10g}"
-            lines.append(f"  {each.feature}: in {100 * each.share:.0f} % of the rules, {without}")
-        for swap in self.exchanges:
-            beside = f" beside {', '.join(swap.beside)}" if swap.beside else ""
-            lines.append(
-                f"interchangeable{beside}: {swap.feature} (VI {swap.value:.10g}) and "
-                f"{swap.other} (VI {swap.other_value:.10g})"
-            )
+        if self.features:
+            rows = [
+                (
+                    _share(each.share),
+                    "–" if each.best_without is None else f"{each.best_without:.10g}",
+                    each.feature,
+                )
+                for each in self.features
+            ]
+            lines += ["", text_table(("used by", "best VI without", "feature"), rows)]
+        if self.exchanges:
+            lines += ["", "interchangeable (with the best VI)", *self._slots()]
+        if self.thresholds:
+            lines += ["", "thresholds, from the loosest to the tightest"]
         for ends in self.thresholds:
             one, two = format_value(ends.loosest), format_value(ends.tightest)
-            span = one if one == two else f"{one} to {two}"
-            lines.append(f"threshold {ends.feature} {ends.op} {span}")
+            lines.append(f"  {ends.feature} {ends.op} {one if one == two else f'{one} … {two}'}")
         return "\n".join(lines)
+
+    def _slots(self) -> Iterator[str]:
+        """For each place in a rule, the features of which any can take it."""
+        places: dict[tuple[tuple[str, ...], Any], dict[str, float]] = {}
+        for each in self.exchanges:
+            fitting = places.setdefault((each.beside, each.label), {})
+            fitting |= {each.feature: each.value, each.other: each.other_value}
+        several = len({label for _, label in places}) > 1
+        for (beside, label), fitting in places.items():
+            where = f"beside {', '.join(beside)}" if beside else "alone"
+            words = ", ".join(
+                f"{feature} ({value:.10g})"
+                for feature, value in sorted(fitting.items(), key=lambda item: -item[1])
+            )
+            yield f"  {where}{f' for {label}' if several else ''}: {words}"
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %") if share >= 0.005 else "< 1 %"
 
 
 def summarise(

@@ -70,8 +70,8 @@ class Blocks:
     def pattern(self, at: int) -> tuple[int, ...]:
         """What is the same for two blocks exactly if class and covered rows are.
 
-        Two sums of random numbers, one per row: different rows agree in both by an accident of
-        probability 2**-128.
+        Two sums of random numbers, one per row, of at least 40 bits each for up to two million
+        rows: other rows agree in both by an accident of probability 2**-80.
         """
         return (int(self.labels[at]), *self.sums[at, SIGNATURE : SIGNATURE + 2].tolist())
 

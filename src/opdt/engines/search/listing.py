@@ -35,7 +35,7 @@ def sum_columns(
     """What each row adds to the sums of a rule, shape (n_rows, m): see `listing_kernels`."""
     objective = problem.objective
     n = problem.table.n_rows
-    marks = np.random.default_rng(20).integers(-(2**63), 2**63 - 1, size=(n, 2), endpoint=True)
+    marks = np.random.default_rng(20).integers(2 ** (62 - n.bit_length()), size=(n, 2))
     wrong = objective.weights * objective.wrong(label)
     parts = [values, objective.gains(label), objective.weights, wrong, *marks.T]
     return np.column_stack([*parts, *(demand.column for demand in demands)])
