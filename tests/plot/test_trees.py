@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -158,6 +160,14 @@ def test_a_fitted_model_is_drawn_with_its_own_settings(engine: str) -> None:
     words = texts(split_tree(model, matrix, y, ax=sheet(6.4, 3.8)))
     assert f"★ VI {count(model.vi_)}" in words
     assert "VI = rows − 4 × errors" in words
+
+
+def test_the_tree_of_the_mixed_integer_program_is_found_in_its_details() -> None:
+    problem = clinic_problem(Structure.levels("cat", "num"))
+    solution = BSCCARTEngine().solve(problem)
+    wrapped = replace(solution, details=SimpleNamespace(tree=solution.details))
+    expected = texts(split_tree(solution, problem, ax=sheet(6.4, 3.8)))
+    assert texts(split_tree(wrapped, problem, ax=sheet(6.4, 3.8))) == expected
 
 
 def test_a_bare_solution_gets_a_tree_of_its_rule() -> None:
