@@ -1,8 +1,9 @@
 """Measures what goes beyond one search: `python benchmarks/beyond.py --only path,permutations`.
 
 Every figure goes at once into results/beyond.jsonl, so a run that is ended loses nothing; the
-tables are written beside it. A section is a module of `sections` with `run(log, settings)`, which
-measures and logs, and `grids(records)`, which makes tables of its records: add it to `SECTIONS`.
+tables are written beside it, and with --publish into the guide that has their markers. A section is
+a module of `sections` with `run(log, settings)`, which measures and logs, and `grids(records)`,
+which makes tables of its records: add it to `SECTIONS`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import RESULTS, Grid, Log, Record, latest, machine, read_log, versions
-from publish import machine_line
-from sections import path, permutations
+from common import RESULTS, ROOT, Grid, Log, Record, latest, machine, read_log, versions
+from publish import machine_line, replaced
+from sections import choosing, path, permutations
 
 from opdt.datasets import names
 
 LOG = RESULTS / "beyond.jsonl"
+GUIDES = ROOT / "docs" / "guides"
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,18 @@ class Settings:
 
 
 class Section(NamedTuple):
-    """One part of the benchmark: what measures, and what makes tables of the records."""
+    """One part of the benchmark: what measures, what makes tables of the records, and the guide
+    that shows them between the markers of its name.
+    """
 
     run: Callable[[Log, Any], None]
     grids: Callable[[Sequence[Record]], list[Grid]]
+    guide: str | None = None
 
 
 SECTIONS: dict[str, Section] = {
-    "path": Section(path.run, path.grids),
+    "path": Section(path.run, path.grids, "choose-w.md"),
+    "choosing": Section(choosing.run, choosing.grids, "choose-w.md"),
     "permutations": Section(
         permutations.run,
         lambda records: [permutations.time_grid(records), permutations.result_grid(records)],
@@ -59,6 +65,7 @@ def arguments() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--only", type=_listed(tuple(SECTIONS)), default=tuple(SECTIONS), help="sections to run")
     add("--quick", action="store_true", help="a smoke run of a minute or two")
+    add("--publish", action="store_true", help="put the tables into the guides")
     add("--data", type=Path, help="folder of the raw datasets (default: OPDT_DATA)")
     add("--datasets", type=_listed(tuple(names())), default=tuple(names()))
     add("--threads", type=int, default=2)
@@ -82,7 +89,7 @@ def _listed(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
 def main() -> None:
     """Run the sections that are asked for."""
     options = vars(arguments().parse_args())
-    only = options.pop("only")
+    only, published = options.pop("only"), options.pop("publish")
     if options["quick"]:
         options |= QUICK
     settings = Settings(**options)
@@ -98,17 +105,21 @@ def main() -> None:
         log.add(name, end=True, seconds=time.perf_counter() - started)
         print(f"  ({time.perf_counter() - started:.0f} s)", flush=True)
         if not settings.quick:
-            write_results(name)
+            write_results(name, publish=published)
 
 
-def write_results(name: str) -> None:
-    """Markdown and CSV of one section beside the log."""
+def write_results(name: str, *, publish: bool) -> None:
+    """Markdown and CSV of one section beside the log, and the tables in its guide."""
     measured = latest(read_log(LOG), name)
     if measured is None or not measured.records:
         return
     made = SECTIONS[name].grids(measured.records)
-    text = "\n\n".join([machine_line(measured), *(grid.markdown() for grid in made)])
+    text = "\n\n".join([*(grid.markdown() for grid in made), machine_line(measured)])
     (RESULTS / f"{name}.md").write_text(text + "\n")
+    guide = SECTIONS[name].guide
+    if publish and guide is not None:
+        page = GUIDES / guide
+        page.write_text(replaced(page.read_text(), name, text))
     for place, grid in enumerate(made):
         grid.write_csv(RESULTS / f"{name}{'' if place == 0 else place}.csv")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,13 +54,16 @@ def measure(name: str, settings: Wanted) -> Record:
     repeats = 1 if settings.quick else 3
     asked = {"max_depth": DEPTH, "n_jobs": settings.threads}
     weight_path(table, **asked)
+    cpu = time.process_time()
     seconds, path = timed(lambda: weight_path(table, **asked), repeats)
+    cpu = (time.process_time() - cpu) / repeats
     frontier_seconds, frontier = timed(lambda: pareto_frontier(table, **asked), repeats)
     return {
         "dataset": name,
         "rows": table.n_rows,
         "features": table.n_features,
         "seconds": seconds,
+        "cpu": cpu,
         "segments": len(path),
         "searches": path.n_solves,
         "complete": path.complete,
@@ -75,14 +79,15 @@ def measure(name: str, settings: Wanted) -> Record:
 def grids(records: Sequence[Record]) -> list[Grid]:
     """One row per dataset, and the sums."""
     header = (
-        "dataset", "rows × features", "path", "segments", "searches", "last breakpoint",
-        "frontier", "points", "of them on no path", "all proven",
+        "dataset", "rows × features", "path", "processor", "segments", "searches",
+        "last breakpoint", "frontier", "points", "of them on no path", "all proven",
     )  # fmt: skip
     rows = [
         (
             r["dataset"],
             f"{r['rows']} × {r['features']}",
             short(r["seconds"]),
+            short(r["cpu"]),
             str(r["segments"]),
             str(r["searches"]),
             f"{r['last_price']:.3g}",
@@ -93,6 +98,8 @@ def grids(records: Sequence[Record]) -> list[Grid]:
         )
         for r in records
     ]
-    sums = [sum(r[field] for r in records) for field in ("seconds", "frontier_seconds")]
-    rows.append(("**together**", "", short(sums[0]), "", "", "", short(sums[1]), "", "", ""))
+    path, cpu, frontier = (
+        short(sum(r[field] for r in records)) for field in ("seconds", "cpu", "frontier_seconds")
+    )
+    rows.append(("**together**", "", path, cpu, "", "", "", frontier, "", "", ""))
     return [Grid(header, rows)]

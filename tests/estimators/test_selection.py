@@ -84,6 +84,22 @@ def test_a_coverage_is_kept_with_the_highest_precision():
     assert str(few.rule_) == "IF age >= 40.5 THEN ill"  # without errors, and the largest of those
 
 
+def test_a_wish_is_met_by_the_best_of_all_depths_and_measured_on_held_out_rows():
+    X, y = ages()
+    model = OPDTClassifierCV(min_precision=0.95, target="ill", n_repeats=1, n_jobs=1).fit(X, y)
+    exact = discover(X, y, w=1, target="ill", constraints={"min_precision": 0.95})
+    assert (model.rule_, model.vi_) == (exact.rule, exact.value)
+    assert [p["max_depth"] for p in model.cv_results_["params"]] == [1, 2]
+    assert model.best_params_["max_depth"] == 2
+    assert model.cv_results_["test_precision"][1] < 1
+    shallow = OPDTClassifierCV(**SMALL | {"max_depths": [1, 2]}, max_errors=60, target="ill")
+    # everything may be covered, without a condition: the smaller depth does
+    assert shallow.fit(X, y).best_params_["max_depth"] == 1
+    precise = OPDTClassifierCV(min_coverage=0.4, target="ill", n_repeats=1, n_jobs=1).fit(X, y)
+    assert precise.solution_.precision >= model.solution_.precision
+    assert precise.solution_.covered >= 24
+
+
 def test_wishes_go_together():
     X, y = ages()
     model = OPDTClassifierCV(**SMALL, min_precision=0.95, min_coverage=0.6, target="ill")

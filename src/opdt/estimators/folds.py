@@ -5,18 +5,40 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.estimators.inputs import take_rows
+from opdt.problem import Constraints
 from opdt.problem.lifting import class_code
 from opdt.table import Table
 
 Mask = NDArray[np.bool_]
+
+
+class Rows(NamedTuple):
+    """Features, labels and weights of some rows; those of weight zero are left out."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    def where(self, keep: NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        if self.weights is not None:
+            keep = keep & (self.weights > 0)
+        weights = None if self.weights is None else self.weights[keep]
+        return Rows(take_rows(self.X, keep), self.y[keep], weights)
+
+    @property
+    def total(self) -> float:
+        """Number of rows (weighted)."""
+        return float(len(self.y) if self.weights is None else self.weights.sum())
 
 
 def drawn_folds(
@@ -140,3 +162,13 @@ class Scores:
             "test_precision": precision,
             "test_coverage": covered / self.tested.sum(),
         }
+
+
+def scaled(demands: Constraints, share: float) -> Constraints:
+    """The constraints for a share of the rows: numbers of rows are fewer there."""
+    changes: dict[str, Any] = {}
+    if demands.max_errors is not None:
+        changes["max_errors"] = demands.max_errors * share
+    if isinstance(demands.min_coverage, Integral) and demands.min_coverage:
+        changes["min_coverage"] = math.ceil(int(demands.min_coverage) * share)
+    return replace(demands, **changes)

@@ -21,8 +21,8 @@ from opdt.discover import StructureLike, discover, resolve_budget, resolve_const
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.estimators.classifier import OPDTClassifier
-from opdt.estimators.folds import Scores, drawn_folds, given_folds
-from opdt.estimators.inputs import check_fit, take_rows
+from opdt.estimators.folds import Rows, Scores, drawn_folds, given_folds, scaled
+from opdt.estimators.inputs import check_fit
 from opdt.problem import Constraints
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
@@ -44,26 +44,6 @@ class Shape(NamedTuple):
         return {"max_depth": self.max_depth, "structure": self.structure}
 
 
-class Rows(NamedTuple):
-    """Features, labels and weights of some rows; those of weight zero are left out."""
-
-    X: Any
-    y: NDArray[Any]
-    weights: NDArray[np.float64] | None
-
-    def where(self, keep: NDArray[np.bool_]) -> Rows:
-        """Some of the rows."""
-        if self.weights is not None:
-            keep = keep & (self.weights > 0)
-        weights = None if self.weights is None else self.weights[keep]
-        return Rows(take_rows(self.X, keep), self.y[keep], weights)
-
-    @property
-    def total(self) -> float:
-        """Number of rows (weighted)."""
-        return float(len(self.y) if self.weights is None else self.weights.sum())
-
-
 class OPDTClassifierCV(OPDTClassifier):
     """A classifier of one rule that chooses the price of an error, the depth and the structure.
 
@@ -80,8 +60,9 @@ class OPDTClassifierCV(OPDTClassifier):
 
     *By what is wanted of the rule.* With `min_precision` or `max_errors` the rule is the one that
     covers the most rows of its class of all rules that meet them; with `min_coverage` alone it is
-    the most precise one that covers so much. Both are exact on the training rows; what they hold on
-    other rows is in `cv_results_`. Only depth and structure are then left to cross-validation.
+    the most precise one that covers so much. That is exact, over all depths or structures that are
+    named, on the training rows. Cross-validation then chooses nothing: it says in `cv_results_`
+    what such rules are worth on other rows, which is less.
 
     Parameters
     ----------
@@ -137,13 +118,13 @@ class OPDTClassifierCV(OPDTClassifier):
 
     Examples
     --------
-    >>> X = [[age] for age in range(40)]
-    >>> y = [int(age >= 20 and age not in (23, 30)) for age in range(40)]
+    >>> X = [[age] for age in range(200)]
+    >>> y = [int(age >= 100 and age not in (103, 130)) for age in range(200)]
     >>> model = OPDTClassifierCV(max_depths=[1], target=1, scoring_w=3).fit(X, y)
     >>> print(model.rule_)
-    IF x0 >= 20 THEN 1
-    >>> print(OPDTClassifierCV(min_precision=1.0, target=1).fit(X, y).rule_)
-    IF x0 >= 30.5 THEN 1
+    IF x0 >= 103.5 THEN 1
+    >>> print(OPDTClassifierCV(max_depths=[1], target=1, min_precision=1.0).fit(X, y).rule_)
+    IF x0 >= 130.5 THEN 1
     """
 
     def __init__(
@@ -205,11 +186,8 @@ class OPDTClassifierCV(OPDTClassifier):
         demands = self._demands()
         menu = self._menu(table, demands)
         scores = self._cross_validate(every, whole, table, menu, demands)
-        nothing = 0.0 if self.scoring == "vi" and not self._wishes else None
-        chosen = scores.choose(one_standard_error=self.one_standard_error, nothing=nothing)
         candidates = [(shape, w) for shape in menu for w in shape.prices]
-        shape, w = candidates[int(scores.mean.argmax()) if chosen is None else chosen]
-        solution = self._solve(table, shape, w, demands)
+        chosen, solution = self._choose(table, candidates, scores, demands)
         params = [{"w": price, **each.settings} for each, price in candidates]
         self.cv_results_: dict[str, Any] = scores.table(params)
         self.n_splits_ = scores.values.shape[1]
@@ -221,6 +199,31 @@ class OPDTClassifierCV(OPDTClassifier):
         self.bound_, self.status_ = solution.bound, solution.status
         self._take(None if chosen is None else solution.rule, table, whole.X)
         return self
+
+    def _choose(
+        self,
+        table: Table,
+        candidates: Sequence[tuple[Shape, float | None]],
+        scores: Scores,
+        demands: Constraints,
+    ) -> tuple[int | None, Solution]:
+        """The place of the candidate to take, None for no rule, and what a search then finds."""
+        if self._wishes:
+            found = [self._solve(table, *candidate, demands) for candidate in candidates]
+            place = max(range(len(found)), key=lambda at: (*self._worth(found[at]), -at))
+            return place, found[place]
+        nothing = 0.0 if self.scoring == "vi" else None
+        chosen = scores.choose(one_standard_error=self.one_standard_error, nothing=nothing)
+        shown = int(scores.mean.argmax()) if chosen is None else chosen
+        return chosen, self._solve(table, *candidates[shown], demands)
+
+    def _worth(self, solution: Solution) -> tuple[float, float]:
+        """How well a rule meets the wishes: by correct rows, or by precision and covered rows."""
+        if solution.rule is None:
+            return -math.inf, 0.0
+        if self._asks_coverage:
+            return solution.precision, solution.covered
+        return solution.covered - solution.errors, 0.0
 
     def _take(self, rule: Rule | None, table: Table, X: Any) -> None:
         """Become the classifier of this rule, which was found on this table of X."""
@@ -236,6 +239,11 @@ class OPDTClassifierCV(OPDTClassifier):
         """What is wanted of the rule."""
         names = ("min_precision", "max_errors", "min_coverage")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    @property
+    def _asks_coverage(self) -> bool:
+        """Whether a coverage is all that is wanted, so that precision is what to look for."""
+        return set(self._wishes) == {"min_coverage"}
 
     def _demands(self) -> Constraints:
         """The constraints, and the wishes with them."""
@@ -319,8 +327,7 @@ class OPDTClassifierCV(OPDTClassifier):
 
     def _wished(self, pricer: Pricer) -> Solution:
         """The rule that the wishes ask for."""
-        only_coverage = set(self._wishes) == {"min_coverage"}
-        return (most_precise if only_coverage else most_correct)(pricer)[1]
+        return (most_precise if self._asks_coverage else most_correct)(pricer)[1]
 
     def _rules(self, table: Table, shape: Shape, demands: Constraints) -> Iterator[Rule | None]:
         """The rules of all candidates of one shape."""
@@ -347,7 +354,7 @@ class OPDTClassifierCV(OPDTClassifier):
         for train, test in pairs:
             known, unseen = rows.where(train), rows.where(test)
             part = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
-            fewer = _scaled(demands, known.total / whole.total)
+            fewer = scaled(demands, known.total / whole.total)
             rules = [rule for shape in menu for rule in self._rules(part, shape, fewer)]
             counts = np.array(list(count_rows(rules, unseen.X, unseen.y, unseen.weights)))
             values = self._values(rules, counts, part, known, unseen)
@@ -386,13 +393,3 @@ def _listed(name: str, values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable) or not len(list(values)):
         raise InputError(f"'{name}' must be a list of values to choose from, got {values!r}.")
     return list(values)
-
-
-def _scaled(demands: Constraints, share: float) -> Constraints:
-    """The constraints for a share of the rows: numbers of rows are fewer there."""
-    changes: dict[str, Any] = {}
-    if demands.max_errors is not None:
-        changes["max_errors"] = demands.max_errors * share
-    if isinstance(demands.min_coverage, Integral) and demands.min_coverage:
-        changes["min_coverage"] = math.ceil(int(demands.min_coverage) * share)
-    return replace(demands, **changes)
