@@ -67,7 +67,7 @@ class _Frames(ABC):
         if test.op is Op.LT:
             return column < values[0]
         if test.op is Op.NE:
-            return self.differs(column, test, values)
+            return self.differs(column, test, values[0])
         if test.type is ColumnType.TEXT and len(values) > 1:
             return self.is_in(column, values)
         return reduce(or_, [column == value for value in values] or [self.everywhere(False)])
@@ -93,8 +93,8 @@ class _Frames(ABC):
         """A value of a test."""
 
     @abstractmethod
-    def differs(self, column: Any, test: Test, values: list[Any]) -> Any:
-        """Rows whose value is none of these, and not missing."""
+    def differs(self, column: Any, test: Test, value: Any) -> Any:
+        """Rows whose value is another one, and not missing."""
 
     @abstractmethod
     def is_in(self, column: Any, values: list[Any]) -> Any:
@@ -143,8 +143,8 @@ class _Pandas(_Frames):
         # A plain 0.1 would be rounded to single precision beside a column of such floats.
         return self.np.float64(value)
 
-    def differs(self, column: Any, test: Test, values: list[Any]) -> Any:
-        return reduce(and_, [*(column != value for value in values), self.present(test)])
+    def differs(self, column: Any, test: Test, value: Any) -> Any:
+        return (column != value) & self.present(test)
 
     def is_in(self, column: Any, values: list[Any]) -> Any:
         return column.isin(values)
@@ -194,9 +194,8 @@ class _Polars(_Frames):
             return self.pl.datetime(*parts, value.microsecond)
         return value
 
-    def differs(self, column: Any, test: Test, values: list[Any]) -> Any:
-        # A missing value gives a missing answer here, which needs no further condition.
-        return reduce(and_, [column != value for value in values] or [self.present(test)])
+    def differs(self, column: Any, test: Test, value: Any) -> Any:
+        return column != value  # a missing value gives a missing answer, which means no
 
     def is_in(self, column: Any, values: list[Any]) -> Any:
         return column.is_in(values)

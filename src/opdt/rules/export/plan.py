@@ -52,8 +52,8 @@ class Test:
     Attributes
     ----------
     op : Op
-        `>=` and `<` with one value; `in` with any number of them, `!=` with one or, where the
-        column cannot hold the level, with none; `is missing` and `is present` with nothing.
+        `>=`, `<` and `!=` with one value; `in` with any number of them, none included, where the
+        column cannot hold the levels; `is missing` and `is present` with nothing.
     values : tuple
         bool, int, float, str or datetime without a time zone.
     """
@@ -172,6 +172,8 @@ def _given(condition: Condition, of: ColumnType) -> Test:
         return _test(condition, of)
     # The column holds two values only, so the condition may as well be put to both.
     holds = condition.holds(np.array([0, 1]), np.zeros(2, dtype=bool))
+    if holds.all():
+        return Test(condition.feature, of, Op.PRESENT)
     return Test(condition.feature, of, Op.IN, tuple(np.array([False, True])[holds].tolist()))
 
 
@@ -183,7 +185,9 @@ def _test(condition: Condition, of: ColumnType) -> Test:
         return Test(feature, of, op, (_threshold(condition, of),))
     found = (_level(level, of, feature) for level in _levels(condition))
     values = tuple(dict.fromkeys(value for value in found if value is not None))
-    return Test(feature, of, Op.NE if op is Op.NE else Op.IN, values)
+    if op is not Op.NE:
+        return Test(feature, of, Op.IN, values)
+    return Test(feature, of, op, values) if values else Test(feature, of, Op.PRESENT)
 
 
 def _threshold(condition: Condition, of: ColumnType) -> Any:

@@ -113,9 +113,7 @@ def _target_field(parent: Element, target: str, cases: Cases) -> None:
 
 def _predicate(test: Test) -> Element:
     field, operator = _checked(test.feature), _OPERATORS[test.op]
-    if test.op is Op.NE and not test.values:
-        operator = "isNotMissing"
-    if not test.values and test.op is not Op.IN:
+    if not test.op.needs_value:
         return Element("SimplePredicate", field=field, operator=operator)
     parts = [
         Element("SimplePredicate", field=field, operator=operator, value=_text(value))

@@ -47,7 +47,7 @@ def sql_predicts(
         int(cases.default is not None and bool(cases.default == label)),
     )
     tree = exp.EQ(this=writer.case(marks, types), expression=writer.number(1))
-    return tree.sql(dialect=writer.dialect.name)
+    return str(tree.sql(dialect=writer.dialect.name))
 
 
 def condition_tree(cases: Cases, dialect: str, types: Mapping[str, str] | None = None) -> Tree:
@@ -123,12 +123,10 @@ class _Writer(Literals):
             return exp.GTE(this=column, expression=values[0])
         if test.op is Op.LT:
             return exp.LT(this=column, expression=values[0])
-        if not values:
-            return self.constant(test.op is Op.NE)
         if test.op is Op.NE:
             return exp.NEQ(this=column, expression=values[0])
-        if test.type is ColumnType.BOOLEAN and len(values) == 2:
-            return exp.Not(this=self.is_null(test.feature))
+        if not values:
+            return self.constant(False)
         if len(values) > 1 and test.type in (ColumnType.TEXT, ColumnType.INTEGER):
             return exp.In(this=column, expressions=values)
         # In a list, PostgreSQL would round all numbers to the precision of the column.
