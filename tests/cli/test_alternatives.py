@@ -87,6 +87,12 @@ def test_without_a_choice_all_rules_within_a_per_cent_are_listed(opdt):
     assert lines(opdt(*COMMAND, "--depth", 1, "--quiet")) == text[1:3]
 
 
+def test_what_is_not_shown_is_counted(opdt):
+    """One row is lost by `age >= 62` and by `pulse >= 80`; `weight` covers what `age` does."""
+    text = lines(opdt(*COMMAND, "--depth", 1, "--within", "1 row", "--top", 1))
+    assert "… and 2 more, the same rows counted once" in text
+
+
 def test_the_parts_are_written_as_json(opdt, folder):
     asked = ("--top", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
     only = opdt(*COMMAND, *asked, "--json", "-")

@@ -194,6 +194,9 @@ def _show(parts: Mapping[str, Found], number: int, *, quiet: bool) -> None:
             console.print(Text(("\n" if index else "") + titles[name], "bold"))
         if rules:
             _show_rules(console, rules)
+        if isinstance(found, RashomonSet) and len(found.patterns) > len(rules):
+            more = len(found.patterns) - len(rules)
+            console.print(f"… and {more:,} more, the same rows counted once", style="dim")
         if quiet:
             continue
         color = "green" if found.complete else "yellow"
