@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from opdt.engines import get_engine
 from opdt.problem import Problem
-from opdt.scale import search
 from scale.partitions import TableScanner, arrow_of, cut, shown, solve
 from strategies import EMPHASES, small_problems
 

@@ -460,7 +460,7 @@ class PartitionedSearch:
             places = np.unravel_index(corner, tuple(sizes))
             spots = tuple(int(e[p]) + 1 for e, p in zip(edges, places, strict=True))
             self.offer(Found(best + offset, box.label, box.rays, spots), final=False)
-        for bound, first, last in _halved(groups_of(upper, low, high), sizes):
+        for bound, first, last in _halved(groups_of(upper, low, high), sizes, strides, rows):
             tight = [min(b + 1, int(s) - 1) for b, s in zip(last, sizes, strict=True)]
             inside, always = (int(np.dot(place, strides)) for place in (first, tight))
             yield Box(
@@ -521,15 +521,30 @@ class PartitionedSearch:
 Places = tuple[int, list[int], list[int]]  # bound, first and last place of each dimension
 
 
-def _halved(groups: Iterator[Places], sizes: Whole) -> Iterator[Places]:
-    """Groups of places; one that is most of its box is cut in two, so that boxes do shrink."""
+def _halved(
+    groups: Iterator[Places], sizes: Whole, strides: Whole, rows: Whole
+) -> Iterator[Places]:
+    """Groups of places; one that is most of its box is cut in two, so that boxes do shrink.
+
+    It is cut across the dimension that leaves most rows undecided, where half of them lie on
+    either side; `rows` holds the rows of all cells at least as tight.
+    """
     for bound, first, last in groups:
         spans = [b - a + 1 for a, b in zip(first, last, strict=True)]
-        d = int(np.argmax(spans))
-        if spans[d] < 2 or any(2 * s <= n for s, n in zip(spans, sizes, strict=True) if n > 1):
+        if any(2 * s <= n for s, n in zip(spans, sizes, strict=True) if n > 1):
             yield bound, first, last
             continue
-        middle = first[d] + spans[d] // 2
+        at = int(np.dot(first, strides))
+        # rows that are left when the position moves through the places of one dimension
+        left = [
+            rows[at + np.arange(span) * stride] for span, stride in zip(spans, strides, strict=True)
+        ]
+        d = int(np.argmax([own[0] - own[-1] for own in left]))
+        if left[d][0] == left[d][-1]:
+            yield bound, first, last
+            continue
+        half = (int(left[d][0]) + int(left[d][-1])) / 2
+        middle = first[d] + max(1, int(np.argmin(np.abs(left[d] - half))))
         yield bound, first, [middle - 1 if i == d else b for i, b in enumerate(last)]
         yield bound, [middle if i == d else a for i, a in enumerate(first)], last
 

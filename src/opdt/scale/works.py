@@ -55,7 +55,7 @@ def levels_of(ray: Ray, keys: Whole) -> Whole:
         covered = keys == MISSING
     else:
         covered = keys != MISSING
-    return covered.astype(np.int64)
+    return np.asarray(covered, np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,67 @@
+"""Tables of up to 20,000 rows, with limits so small that boxes are cut and cut again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import opdt
+from opdt.scale import coarse, discover_partitioned, front, search
+from opdt.solution import Status, StopReason
+from scale.partitions import TableScanner, cut, shown
+
+
+def random_rows(seed: int, n_rows: int) -> pa.Table:
+    """Numbers of several widths, text, dates, missing values, and a planted rule."""
+    rng = np.random.default_rng(seed)
+    wide, narrow = rng.normal(size=n_rows), rng.integers(0, 40, n_rows)
+    skewed = rng.exponential(100, n_rows).astype(np.float32)
+    text = rng.choice(["north", "south", "east", "Ä"], n_rows)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 900, n_rows)
+    fires = (wide >= rng.normal()) & (narrow < rng.integers(5, 40)) | (text == "Ä") & (skewed > 150)
+    labels = np.where(fires ^ (rng.random(n_rows) < 0.1), "bad", "good")
+    gone = rng.random(n_rows) < 0.1
+    return pa.table({
+        "wide": pa.array(wide, mask=gone), "narrow": narrow.astype(np.int16), "skewed": skewed,
+        "text": pa.array(text, mask=rng.random(n_rows) < 0.05), "day": days, "y": labels,
+    })  # fmt: skip
+
+
+def compare(table: pa.Table, seed: int, **settings: Any) -> None:
+    rng = np.random.default_rng(seed)
+    parts = cut(table, rng, int(rng.integers(1, 9)))
+    there = discover_partitioned(TableScanner(parts), "y", **settings)
+    here = opdt.discover(table, "y", **settings)
+    assert shown(there) == shown(here)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few bins and few rows brought back, so that small tables need many passes."""
+    monkeypatch.setattr(coarse, "BINS", {1: 6, 2: 5, 3: 4})
+    monkeypatch.setattr(search, "INNER_BINS", {1: 8, 2: 8, 3: 8})
+    monkeypatch.setattr(search, "LEAF_ROWS", 40)
+    monkeypatch.setattr(search, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(front, "SAMPLE", 60)
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_that_are_cut_again_and_again_hold_the_same_rule(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = random_rows(seed, int(rng.integers(30, 1500)))
+    compare(table, seed, max_depth=2, w=float(rng.choice([2, 5, 10])))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("seed", range(4))
+def test_three_conditions_need_no_more_than_more_passes(seed: int) -> None:
+    compare(random_rows(100 + seed, 300), seed, max_depth=3, w=5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_twenty_thousand_rows_are_solved_as_in_memory(seed: int) -> None:
+    compare(random_rows(200 + seed, 20_000), seed, max_depth=2, w=[10, 3, 5, 2][seed])
