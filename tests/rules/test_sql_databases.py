@@ -9,10 +9,13 @@ import sqlite3
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, note
+from hypothesis import given
+from hypothesis import strategies as st
 
-from export_cases import SORTS, cases
-from opdt.rules import RuleList
+from export_cases import SORTS, Case, cases
+from opdt.rules import Condition, Rule, RuleList
+from opdt.rules.export import DIALECTS
+from opdt.rules.export.sql_literals import Literals
 
 ROW = "row_of_the_test"  # no other column is called so
 DUCKDB = {
@@ -113,15 +116,12 @@ def postgres():
 
 def check(database, case):
     """The database and the rule agree on every row, and no answer is NULL."""
-    note(repr(case))
     sql = case.rule.to_sql(database.dialect, types=case.types)
-    note(sql)
     database.fill(case)
     covered = case.rule.covers(case.columns)
-    assert database.ids(sql) == np.flatnonzero(covered).tolist()
+    assert database.ids(sql) == np.flatnonzero(covered).tolist(), sql
     assert database.ids(f"NOT ({sql})") == np.flatnonzero(~covered).tolist()
     case_sql = case.rule.to_sql_case(database.dialect, types=case.types)
-    note(case_sql)
     found = database.values(case_sql)
     if not isinstance(case.rule, RuleList):
         expected = [
@@ -145,6 +145,10 @@ def _same(found, expected):
     return found == expected or math.isclose(float(found), float(expected), rel_tol=0, abs_tol=0)
 
 
+def _short(value):
+    return float(f"{value:.13g}")
+
+
 @given(case=cases())
 def test_duckdb_selects_what_the_rule_covers(duck, case):
     check(duck, case)
@@ -158,3 +162,43 @@ def test_sqlite_selects_what_the_rule_covers(lite, case):
 @given(case=cases())
 def test_postgresql_selects_what_the_rule_covers(postgres, case):
     check(postgres, case)
+
+
+# -- what random tables taught -------------------------------------------------------------------
+
+
+def one_column(sort, cells, *conditions, name="x", types=None):
+    return Case({name: cells}, {name: sort}, Rule(conditions, 1), types)
+
+
+@pytest.mark.parametrize("database", ["duck", "lite", "postgres"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        one_column("double", [None, 1.0], name="TRUE"),  # a constant of SQL, and a name in SQLite
+        one_column("single", [np.float32(0.1), None], Condition("x", "in", [0.1, 0])),
+        one_column("double", [84.7825868208947], Condition("x", ">=", 84.7825868208947)),
+        one_column("text", ["x", None, "y"], Condition("x", "in", map(str, range(2000)))),
+        one_column("whole", [7, None, 2000], Condition("x", "in", range(2000))),
+        one_column("text", ["NaN", None, ""], Condition("x", "is present")),
+        one_column("double", [math.nan, None, 1.0], Condition("x", "is missing")),
+    ],
+    ids=["name", "single", "decimal", "many texts", "many numbers", "text NaN", "float NaN"],
+)
+def test_a_case_that_went_wrong_once(request, database, case):
+    check(request.getfixturevalue(database), case)
+
+
+def test_a_column_of_numbers_may_be_compared_with_booleans(lite):
+    for condition in (Condition("x", "!=", True), Condition("x", "in", [True, False])):
+        check(lite, one_column("whole", [0, 1, 3, None], condition))
+
+
+@given(value=st.floats(allow_nan=False, allow_infinity=False) | st.floats(0, 1000).map(_short))
+def test_a_number_reads_back_as_the_same_double(duck, lite, value):
+    for database in (duck, lite):
+        literal = Literals(DIALECTS[database.dialect]).number(value).sql(dialect=database.dialect)
+        ((found,),) = database.connection.execute(
+            f"SELECT CAST({literal} AS DOUBLE PRECISION)"
+        ).fetchall()
+        assert found == value

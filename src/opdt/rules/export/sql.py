@@ -10,6 +10,7 @@ from opdt.errors import InputError
 from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, check_labels
 from opdt.rules.export.dialects import NaN, find_dialect
+from opdt.rules.export.numbers import is_single
 from opdt.rules.export.plan import ColumnType, Test, plan
 from opdt.rules.export.sql_literals import Literals, Tree
 
@@ -118,19 +119,29 @@ class _Writer(Literals):
             return self.is_missing(test.feature, test.type)
         if test.op is Op.PRESENT:
             return exp.Not(this=self.is_null(test.feature))
-        column, values = self.operand(test), [self.value(v, test) for v in test.values]
-        if test.op is Op.GE:
-            return exp.GTE(this=column, expression=values[0])
-        if test.op is Op.LT:
-            return exp.LT(this=column, expression=values[0])
-        if test.op is Op.NE:
-            return exp.NEQ(this=column, expression=values[0])
-        if not values:
-            return self.constant(False)
-        if len(values) > 1 and test.type in (ColumnType.TEXT, ColumnType.INTEGER):
-            return exp.In(this=column, expressions=values)
-        # In a list, PostgreSQL would round all numbers to the precision of the column.
-        return _joined(exp.Or, [exp.EQ(this=column.copy(), expression=value) for value in values])
+        column = self.operand(test)
+        if test.op is Op.IN:
+            return self.one_of(column, test)
+        (value,) = (self.value(each, test) for each in test.values)
+        compare = {Op.GE: exp.GTE, Op.LT: exp.LT, Op.NE: exp.NEQ}[test.op]
+        return compare(this=column, expression=value)
+
+    def one_of(self, column: Tree, test: Test) -> Tree:
+        """Whether a column has one of several values, each compared for itself where it matters.
+
+        In a list, PostgreSQL would round all numbers to the precision of the column.
+        """
+        alone = [v for v in test.values if isinstance(v, float) and not is_single(v)]
+        listed = [v for v in test.values if v not in alone]
+        if len(listed) == 1:
+            alone, listed = [*listed, *alone], []
+        parts: list[Tree] = []
+        if listed:
+            values = [self.value(value, test) for value in listed]
+            parts.append(exp.In(this=column.copy(), expressions=values))
+        for value in alone:
+            parts.append(exp.EQ(this=column.copy(), expression=self.value(value, test)))
+        return _joined(exp.Or, parts) if parts else self.constant(False)
 
     def operand(self, test: Test) -> Tree:
         """The column as it is compared."""
