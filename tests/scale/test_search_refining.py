@@ -10,7 +10,6 @@ import pytest
 
 import opdt
 from opdt.scale import coarse, discover_partitioned, front, search
-from opdt.solution import Status, StopReason
 from scale.partitions import TableScanner, cut, shown
 
 

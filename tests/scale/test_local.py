@@ -1,0 +1,149 @@
+"""Files: what is read, and what is refused with which sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import opdt
+from opdt.errors import InputError, UnsupportedProblem
+from opdt.scale import LocalScanner, PassProgress, discover_partitioned, local
+from opdt.solution import Budget, Progress, Status, StopReason
+from scale.partitions import cut, shown
+from scale.test_search_refining import random_rows
+
+
+def write(folder: Path, table: pa.Table, n_parts: int = 4) -> str:
+    """The table as Parquet files, one of them empty."""
+    for i, part in enumerate(cut(table, np.random.default_rng(0), n_parts)):
+        pq.write_table(part, folder / f"part{i}.parquet", row_group_size=200)
+    return str(folder / "*.parquet")
+
+
+def test_parquet_files_are_solved_as_one_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "ROWS_PER_PART", 300)  # several pieces of one file
+    table = random_rows(1, 2000)
+    pattern = write(tmp_path, table)
+    expected = shown(opdt.discover(table, "y", w=5))
+    for source in (pattern, tmp_path, sorted(tmp_path.iterdir())):
+        solution = discover_partitioned(source, "y", w=5, n_jobs=2)
+        assert shown(solution) == expected
+        assert solution.details.n_rows == 2000
+        assert solution.details.bytes_read > 0
+
+
+def test_csv_files_are_solved_as_one_table(tmp_path: Path) -> None:
+    table = random_rows(2, 800).drop_columns(["day"])
+    for i, part in enumerate(cut(table, np.random.default_rng(0), 2)):
+        pyarrow.csv.write_csv(part, tmp_path / f"{i}.csv")
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    pyarrow.csv.write_csv(table, whole / "all.csv")
+    expected = opdt.discover(whole / "all.csv", "y", w=5)
+    assert shown(discover_partitioned(str(tmp_path / "*.csv"), "y", w=5)) == shown(expected)
+
+
+def test_widths_and_levels_may_differ_between_files(tmp_path: Path) -> None:
+    one = {"a": pa.array([1, 2, 3], pa.int8()), "t": ["x", "x", "y"], "y": [0, 1, 1]}
+    two = {"a": pa.array([2.5, None, 4.0], pa.float32()), "t": ["z", None, "x"], "y": [0, 0, 1]}
+    none = {"a": pa.nulls(2), "t": pa.array(["y", "z"]).dictionary_encode(), "y": [1, 0]}
+    for i, columns in enumerate((one, two, none)):
+        pq.write_table(pa.table(columns), tmp_path / f"{i}.parquet")
+    cells = {"a": [1, 2, 3, 2.5, None, 4, None, None], "t": [*"xxyz", None, *"xyz"]}
+    expected = opdt.discover(cells, [0, 1, 1, 0, 0, 1, 1, 0], w=2, kinds={"t": "categorical"})
+    solution = discover_partitioned(tmp_path, "y", w=2, kinds={"t": "categorical"})
+    assert shown(solution) == shown(expected)
+
+
+def test_a_column_of_numbers_and_text_is_refused_naming_both_files(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1, 2], "y": [0, 1]}), tmp_path / "one.parquet")
+    pq.write_table(pa.table({"a": ["1", "x"], "y": [0, 1]}), tmp_path / "two.parquet")
+    with pytest.raises(
+        InputError, match=r"'a' holds numbers in .*one\.parquet.* but text in .*two"
+    ):
+        discover_partitioned(tmp_path, "y")
+
+
+def test_a_column_that_a_file_lacks_is_refused_naming_both_files(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1, 2], "y": [0, 1]}), tmp_path / "one.parquet")
+    pq.write_table(pa.table({"b": [1, 2], "y": [0, 1]}), tmp_path / "two.parquet")
+    with pytest.raises(InputError, match=r"'a' is in .*one\.parquet.* but not in .*two\.parquet"):
+        discover_partitioned(tmp_path, "y")
+
+
+def test_a_file_that_cannot_be_read_is_named_in_one_sentence(tmp_path: Path) -> None:
+    write(tmp_path, random_rows(3, 100))
+    (tmp_path / "part9.parquet").write_bytes(b"PAR1 this is no Parquet file")
+    with pytest.raises(InputError, match=r"cannot read '.*part9\.parquet': ") as caught:
+        discover_partitioned(tmp_path, "y")
+    assert "\n" not in str(caught.value)
+
+
+def test_pages_broken_behind_an_intact_footer_are_named_too(tmp_path: Path) -> None:
+    write(tmp_path, random_rows(3, 400), 2)
+    broken = tmp_path / "part1.parquet"
+    data = bytearray(broken.read_bytes())
+    data[4:2000] = b"\xff" * 1996
+    broken.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"cannot read '.*part1\.parquet': "):
+        discover_partitioned(tmp_path, "y")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"y": "z"}, "there is no column 'z'"),
+        ({"y": 3}, "'y' must name the column"),
+        ({"y": "y", "w": 0}, "'w' must be a finite number >= 1"),
+        ({"y": "y", "target": "none"}, "class 'none' does not occur"),
+        ({"y": "y", "sample_weight": "text"}, "the weights in column 'text' must be numbers"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(
+    tmp_path: Path, settings: dict[str, object], message: str
+) -> None:
+    source = write(tmp_path, random_rows(4, 60))
+    with pytest.raises(InputError, match=message):
+        discover_partitioned(source, **settings)  # type: ignore[arg-type]
+
+
+def test_a_path_without_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no Parquet or CSV file at"):
+        LocalScanner(str(tmp_path / "*.parquet"))
+
+
+def test_rules_of_four_conditions_are_refused(tmp_path: Path) -> None:
+    source = write(tmp_path, random_rows(5, 60))
+    with pytest.raises(UnsupportedProblem, match="at most 3"):
+        discover_partitioned(source, "y", max_depth=4)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3])
+def test_a_limit_on_passes_leaves_a_true_bound(tmp_path: Path, passes: int) -> None:
+    table = random_rows(6, 3000)
+    best = opdt.discover(table, "y", w=3).value
+    solution = discover_partitioned(write(tmp_path, table), "y", w=3, max_passes=passes)
+    assert solution.status is Status.FEASIBLE
+    assert solution.stopped_by is not StopReason.FINISHED
+    assert solution.value <= best <= solution.bound
+    if solution.rule is not None:  # what is said of the rule is what it does
+        fires = solution.rule.covers(table)
+        wrong = fires & (table.column("y").to_numpy() != solution.rule.label)
+        assert (fires.sum(), wrong.sum()) == (solution.covered, solution.errors)
+        assert solution.value == fires.sum() - 3 * wrong.sum()
+
+
+def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    source = write(tmp_path, random_rows(7, 500))
+    solution = discover_partitioned(source, "y", budget=Budget(progress=told.append))
+    assert all(isinstance(one, PassProgress) for one in told)
+    assert max(one.passes for one in told) <= solution.details.passes
+    assert any(one.parts_done == one.parts for one in told)
