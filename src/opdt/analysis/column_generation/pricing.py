@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdt.analysis.column_generation.loss import Floats, Loss
-from opdt.engines.search import Searcher
-from opdt.engines.search.collect import Collector
 from opdt.problem import CodedRule, Problem, Structure
 from opdt.solution import Budget, Clock, Solution, StopReason
 
@@ -87,6 +85,9 @@ class Oracle:
     """
 
     def __init__(self, problem: Problem, loss: Loss, clock: Clock) -> None:
+        # Imported here, as is all that needs Numba.
+        from opdt.engines.search import Searcher
+
         self._problem, self._loss, self._clock = problem, loss, clock
         depth = problem.structure.depth
         sizes = range(1, depth + 1) if loss.price else [depth]
@@ -129,6 +130,8 @@ class Oracle:
         Rules that save nothing by themselves, if all wanted rows were theirs to cover, need not
         be listed. No more than `limit` of each number of conditions are.
         """
+        from opdt.engines.search.collect import Collector
+
         rules: list[CodedRule] = [self._always] if self._may_be_always else []
         beyond = least - 1
         for size, searcher in self._searchers.items():

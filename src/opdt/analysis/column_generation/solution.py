@@ -24,6 +24,7 @@ class RuleSetSolution:
     Attributes
     ----------
     rule_set : RuleSet
+        The rule that saves most by itself comes first. Of sets of the same loss any may be found.
     loss, bound : float
         The loss of the set in rows, and a limit that no set of the problem falls below.
     status : Status
@@ -172,18 +173,19 @@ def _solution(
     """The incumbent with its counts, from the data."""
     chosen = next(run for run in runs if run.loss.label == incumbent.label)
     problem, loss = chosen.problem, chosen.loss
-    covers = [problem.cover(rule.conditions) for rule in incumbent.rules]
+    rules = sorted(incumbent.rules, key=lambda rule: problem.key(rule, problem.measure(rule)))
+    covers = [problem.cover(rule.conditions) for rule in rules]
     fires = sum(covers, start=~loss.wanted & False)
     missed = loss.weights[loss.wanted & ~fires].sum()
     wrong = sum(loss.weights[cover & ~loss.wanted].sum() for cover in covers)
-    n_conditions = sum(len(rule.conditions) for rule in incumbent.rules)
+    n_conditions = sum(len(rule.conditions) for rule in rules)
     assert missed + wrong + loss.price * n_conditions == incumbent.loss
     bound = min(incumbent.loss, *(run.bound for run in runs))
     table = problem.table
     others = [c for c in table.classes.tolist() if c != table.classes.tolist()[loss.label]]
     return RuleSetSolution(
         rule_set=RuleSet(
-            [problem.lift(rule) for rule in incumbent.rules],
+            [problem.lift(rule) for rule in rules],
             table.classes[loss.label],
             others[0] if len(others) == 1 else None,
         ),

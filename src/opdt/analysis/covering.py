@@ -1,0 +1,224 @@
+"""Sequential covering: the best rule, then the best rule of the rows that are left, and so on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.analysis.permutation import permutation_test
+from opdt.analysis.resampling import resampled
+from opdt.analysis.settings import Settings, build_problem, check_count
+from opdt.discover import resolve_budget
+from opdt.engines import Engine, get_engine
+from opdt.problem import Problem
+from opdt.rules import Rule, RuleList
+from opdt.solution import Budget, Clock, Solution, StopReason
+
+
+class Ending(StrEnum):
+    """Why there is no further rule."""
+
+    MAX_RULES = "as many rules as allowed"
+    NO_PATTERN = "no rule gains anything"  # or meets the constraints
+    NOT_SIGNIFICANT = "the next rule is not significant"
+    ONE_CLASS = "one class is left"
+    NO_ROWS = "no row is left"
+    LIMIT = "a limit was reached"  # time, Ctrl-C, …
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One rule of the list, found on the rows that the rules before it have left.
+
+    Attributes
+    ----------
+    solution : Solution
+        The rule with value, bound and status, on the rows that were left.
+    n_rows : int
+        How many rows those were.
+    counts : ndarray of float64 of shape (n_classes,)
+        Weight of the covered rows of each class.
+    p_value : float or None
+        Of the test among the rows that were left; None without a test.
+    """
+
+    solution: Solution
+    n_rows: int
+    counts: NDArray[np.float64]
+    p_value: float | None = None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        assert self.solution.rule is not None
+        return self.solution.rule
+
+
+@dataclass(frozen=True, eq=False)
+class Covering:
+    """A rule list and how it came about.
+
+    Attributes
+    ----------
+    rule_list : RuleList
+    steps : tuple of Step
+        One for each rule.
+    rest : ndarray of float64 of shape (n_classes,)
+        Weight of the rows of each class on which no rule fires.
+    ended_by : Ending
+    rejected : Step or None
+        The rule at which the list ended because it was not significant.
+    """
+
+    rule_list: RuleList
+    steps: tuple[Step, ...]
+    rest: NDArray[np.float64]
+    ended_by: Ending
+    rejected: Step | None = None
+
+
+def sequential_covering(
+    X: Any,
+    y: Any = None,
+    *,
+    max_rules: int | None = 5,
+    alpha: float | None = None,
+    n_permutations: int = 999,
+    seed: int = 0,
+    engine: str | Engine = "search",
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    budget: Budget | None = None,
+    **settings: Unpack[Settings],
+) -> Covering:
+    """A list of rules, each the best one on the rows that no rule before it covers.
+
+    Each rule is the proven optimum of its own problem. The list as a whole is greedy: nothing
+    is proven about it.
+
+    Parameters
+    ----------
+    X, y
+        As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
+        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `kinds`, `engine`,
+        `time_limit`, `n_jobs` and `budget`. Constraints hold for each rule; a share of rows is
+        one of the rows that are left. Time is for all rules together.
+    max_rules : int, optional
+        The largest number of rules; no limit if None.
+    alpha : float, optional
+        End the list before the first rule whose p-value is above this level. The p-value comes
+        from `permutation_test` on the rows that are left.
+    n_permutations, seed : int
+        As in `permutation_test`.
+
+    Returns
+    -------
+    Covering
+
+    Notes
+    -----
+    The p-value of the first rule is exact. Those of later rules take the rows that are left as if
+    they had been given beforehand, while in truth the rules before were chosen by their labels.
+    Since the list ends at the first rule that is not significant, the chance that labels without
+    any pattern give a list at all is at most alpha; for later rules alpha is a sensible place to
+    stop, not a guarantee.
+
+    Examples
+    --------
+    >>> found = sequential_covering({"age": [25, 31, 36, 47, 52, 70]},
+    ...                             ["young", "young", "young", "mid", "mid", "old"], max_depth=1)
+    >>> print(found.rule_list)
+    IF age < 40 THEN young
+    ELSE IF age < 60 THEN mid
+    ELSE old
+    """
+    most = None if max_rules is None else check_count("max_rules", max_rules)
+    problem = build_problem(X, y, **settings)
+    test = None
+    if alpha is not None:
+        test = {"alpha": alpha, "n_permutations": n_permutations, "seed": seed}
+        # The table has its weights and kinds already.
+        test |= {name: settings[name] for name in _OF_A_SEARCH if name in settings}  # type: ignore[literal-required]
+    clock = resolve_budget(budget, time_limit, n_jobs).start()
+    walk = _Walk(problem, get_engine(engine), clock, test)
+    steps: list[Step] = []
+    ended_by, rejected = Ending.MAX_RULES, None
+    while most is None or len(steps) < most:
+        step = walk.next()
+        if isinstance(step, Ending):
+            ended_by = step
+            break
+        if alpha is not None and step.p_value is not None and step.p_value > alpha:
+            ended_by, rejected = Ending.NOT_SIGNIFICANT, step
+            break
+        steps.append(step)
+        walk.take(step.rule)
+    rest, everything = walk.weights(walk.left), walk.weights(np.ones_like(walk.left))
+    default = problem.table.classes[(rest if rest.any() else everything).argmax()]
+    rules = RuleList([step.rule for step in steps], default)
+    return Covering(rules, tuple(steps), rest, ended_by, rejected)
+
+
+_OF_A_SEARCH = ("max_depth", "w", "structure", "groups", "target", "constraints")
+
+
+class _Walk:
+    """The rows that are left, and the best rule on them."""
+
+    def __init__(
+        self, problem: Problem, engine: Engine, clock: Clock, test: dict[str, Any] | None
+    ) -> None:
+        self._problem, self._engine, self._clock, self._test = problem, engine, clock, test
+        self._stopped = False
+        self.left = np.ones(problem.table.n_rows, dtype=bool)
+
+    def next(self) -> Step | Ending:
+        """The best rule on the rows that are left, or why there is none."""
+        counts = self.weights(self.left)
+        if not counts.any():
+            return Ending.NO_ROWS
+        if np.count_nonzero(counts) == 1:
+            return Ending.ONE_CLASS
+        if self._stopped or self._clock.stop() is not None:
+            return Ending.LIMIT
+        rest = self._rest()
+        solution, p_value = self._solve(rest)
+        self._stopped = solution.stopped_by is not StopReason.FINISHED
+        if solution.rule is None or solution.value <= 0:
+            return Ending.LIMIT if self._stopped else Ending.NO_PATTERN
+        covered = self._covered(rest, solution.rule)
+        return Step(solution, int(self.left.sum()), self.weights(covered), p_value)
+
+    def take(self, rule: Rule) -> None:
+        """Leave out the rows that a rule covers."""
+        self.left &= ~self._covered(self._rest(), rule)
+
+    def weights(self, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The weight of the rows of each class, shape (n_classes,)."""
+        table = self._problem.table
+        weights = None if table.weights is None else table.weights[rows]
+        return np.bincount(table.labels[rows], weights, len(table.classes)).astype(np.float64)
+
+    def _rest(self) -> Problem:
+        return resampled(self._problem, self.left.astype(np.int64))
+
+    def _covered(self, rest: Problem, rule: Rule) -> NDArray[np.bool_]:
+        """Rows of the whole table that a rule on the rest covers there."""
+        covered = np.zeros_like(self.left)
+        covered[self.left] = rest.cover(rest.lower(rule).conditions)
+        return covered
+
+    def _solve(self, rest: Problem) -> tuple[Solution, float | None]:
+        limit = self._clock.budget.seconds
+        seconds = None if limit is None else max(0.0, self._clock.remaining())
+        budget = replace(self._clock.budget, seconds=seconds)
+        if self._test is None:
+            return self._engine.solve(rest, budget), None
+        weights = self._problem.table.weights
+        table = replace(rest.table, weights=None if weights is None else weights[self.left])
+        test = permutation_test(table, engine=self._engine, budget=budget, **self._test)
+        return test.solution, test.p_value
