@@ -35,7 +35,7 @@ if typing.TYPE_CHECKING:
     from opdt.engines.mip import MIPEngine
     from opdt.engines.rscrules import RSCRULESEngine
     from opdt.engines.search import SearchEngine, Searcher
-    from opdt.estimators import OPDTClassifier, OPDTClassifierCV
+    from opdt.estimators import OPDTClassifier, OPDTClassifierCV, OPDTRuleList, OPDTRuleSet
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,8 @@ __all__ = [
     "MIPEngine",
     "OPDTClassifier",
     "OPDTClassifierCV",
+    "OPDTRuleList",
+    "OPDTRuleSet",
     "OpdtError",
     "OpdtWarning",
     "RSCRULESEngine",
@@ -96,6 +98,8 @@ _LATER = {
     "MIPEngine": "opdt.engines.mip",
     "OPDTClassifier": "opdt.estimators",
     "OPDTClassifierCV": "opdt.estimators",
+    "OPDTRuleList": "opdt.estimators",
+    "OPDTRuleSet": "opdt.estimators",
     "RSCRULESEngine": "opdt.engines.rscrules",
     "SearchEngine": "opdt.engines.search",
     "Searcher": "opdt.engines.search",
