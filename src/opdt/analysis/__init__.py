@@ -1,1 +1,1 @@
-"""What many exact solves make possible: paths over w, tests, alternatives, sets of rules, groups."""
+"""What many exact solves make possible: paths over w, tests, alternatives, rule sets, groups."""
