@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, note
 
 from export_cases import cases
-from opdt.errors import InputError
+from opdt.errors import EngineUnavailable, InputError
 from opdt.rules import Condition, Rule, RuleList, RuleSet
 
 POLARS = {
@@ -286,3 +287,16 @@ def test_classes_of_several_kinds_are_refused_where_columns_have_one(export):
     rules = RuleList([Rule([], "ill")], 0)
     with pytest.raises(InputError, match="the classes are of several kinds"):
         getattr(rules, export)()
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch):
+    rule = Rule([], 1)
+    for module in ("sqlglot", "polars"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for module in ("opdt.rules.export.sql", "opdt.rules.export.sql_literals"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(EngineUnavailable, match=r"pip install 'opdt\[sql\]'"):
+        rule.to_sql()
+    with pytest.raises(EngineUnavailable, match=r"pip install 'opdt\[polars\]'"):
+        rule.to_polars()
+    assert rule.to_polars_source() == 'pl.repeat(True, pl.len()).fill_null(False).alias("covers")'
