@@ -76,8 +76,8 @@ def path(
 ) -> int:
     """List the best rule of every price of an error, from the price 1 to infinity.
 
-    Choose by what the rules cover and how precise they are, rather than by a price: every line is
-    the best rule that there is for its prices.
+    Every line is the best rule that there is for its prices: choose by what
+    the rules cover and how precise they are.
     """
     from opdt.cli import source as given
     from opdt.cli.console import notes
