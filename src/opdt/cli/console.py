@@ -79,6 +79,17 @@ def notes(*, shown: bool = True) -> Iterator[None]:
             stderr().print(f"note: {each.message}", style="yellow", soft_wrap=True)
 
 
+@contextmanager
+def working(words: str, *, shown: bool = True) -> Iterator[None]:
+    """Say on a terminal that something is being done, for work that cannot tell how far it is."""
+    console = stderr()
+    if not (shown and console.is_terminal):
+        yield
+        return
+    with console.status(words):
+        yield
+
+
 class SearchProgress:
     """A bar for a search that takes longer than a second; nothing where no terminal is.
 

@@ -51,7 +51,7 @@ def report(
 ) -> int:
     """Find the best rule and write a page about it, for those who must decide on it."""
     from opdt.cli import source as given
-    from opdt.cli.console import notes, stderr
+    from opdt.cli.console import notes, stderr, working
     from opdt.cli.files import check_output
     from opdt.cli.solve import exit_code, solve
     from opdt.errors import InputError
@@ -85,15 +85,16 @@ def report(
         }
         solution = solve(table, seconds=time_limit, threads=jobs, bar=not quiet, **settings)
         tested = () if unseen is None else (open_source(unseen), target)
-        page = make_report(
-            solution,
-            source,
-            target,
-            *tested,
-            title=title or f"The best rule for {target} in {data.name}",
-            permutations=permutations,
-            settings={**settings, "kinds": kinds},
-        )
+        with working("other prices, tests and pictures …", shown=not quiet):
+            page = make_report(
+                solution,
+                source,
+                target,
+                *tested,
+                title=title or f"The best rule for {target} in {data.name}",
+                permutations=permutations,
+                settings={**settings, "kinds": kinds},
+            )
     page.save(out)
     if not quiet:
         found = "no rule" if solution.rule is None else str(solution.rule)
