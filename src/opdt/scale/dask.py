@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -53,14 +54,13 @@ class DaskScanner(Scanner):
 
     def _wait(self, total: Any, n_parts: int, watch: Watch) -> Parts:
         """Wait for the workers, looking at the clock meanwhile."""
-        timeout = require("dask.distributed", "dask").TimeoutError
         future = self._client.compute(total)
+        finished = threading.Event()
+        future.add_done_callback(lambda _: finished.set())
         try:
-            while True:
-                try:
-                    return dict(future.result(timeout=BEAT))
-                except timeout:
-                    watch(0, n_parts)
+            while not finished.wait(BEAT):
+                watch(0, n_parts)
+            return dict(future.result())
         finally:
             future.cancel()
 

@@ -73,7 +73,9 @@ class Binning:
     def bins(self, keys: Whole, out: NDArray[np.uint8]) -> None:
         """The bin of each key, into `out`."""
         if self.edges is not None:
-            kernels.into_bins(keys, self.edges, MISSING, out)
+            # copied: what arrives from elsewhere is read-only, for which Numba would compile
+            # the kernel once more
+            kernels.into_bins(np.array(keys), np.array(self.edges), MISSING, out)
         elif self.look_up is not None:  # missing levels take the entry behind the last
             np.take(self.look_up, np.where(keys < 0, len(self.look_up) - 1, keys), out=out)
 
