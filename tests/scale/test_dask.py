@@ -18,7 +18,8 @@ from scale.test_search_refining import random_rows
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'opdt[dask]'")
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # of the cluster's own making
+# A cluster takes minutes to start and to stop, and warns of its own making.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")
