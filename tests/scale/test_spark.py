@@ -18,6 +18,7 @@ from scale.test_search_refining import random_rows
 
 sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install 'opdt[spark]'")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime"),
     pytest.mark.filterwarnings("ignore"),  # of Spark's own making
 ]

@@ -1,7 +1,7 @@
 """Tables larger than memory: the best rule over partitions, still proven.
 
-Files are ready for use. Dask and Spark are in the making: they have not been seen to finish reliably,
-and `discover` does not know any of this yet.
+Files can be used. Dask and Spark are in the making: they have not been seen to finish reliably, and
+`discover` does not know any of this yet.
 """
 
 from opdt.scale.front import Passes, discover_partitioned, open_scanner
