@@ -1,9 +1,9 @@
 """Nested cross-validation: does choosing w and depth on held-out rows pay on rows never seen?
 
 Ten outer splits of 80 % and 20 %, stratified, with seeds 0 to 9. An error costs 10 rows, as in the
-paper, or 5. Inside the 80 %, OPDTClassifierCV chooses with its default arguments, and for comparison
-without the rule of one standard error; OPDTClassifier takes that price and depth 2. All are judged
-by the VI at that price on the 20 %.
+paper, or 5. Inside the 80 %, OPDTClassifierCV chooses with its default arguments, and for
+comparison without the rule of one standard error; OPDTClassifier takes that price and depth 2. All
+are judged by the VI at that price on the 20 %.
 """
 
 from __future__ import annotations

@@ -5,12 +5,8 @@ import math
 
 import matplotlib as mpl
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import opdt as package
-from opdt.cli.group import Group
-from opdt.cli.path import path
 
 STATES = """\
 age,state
@@ -28,18 +24,9 @@ PATH = ("path", "states.csv", "--target", "state", "--engine", "exhaustive")
 ILL = (*PATH, "--class", "ill", "--depth", "1")
 
 
-@pytest.fixture
-def opdt(folder):
-    """Runs `opdt path`."""
+@pytest.fixture(autouse=True)
+def states(folder):
     (folder / "states.csv").write_text(STATES)
-    app = typer.Typer(cls=Group, pretty_exceptions_enable=False)
-    app.command()(path)
-    app.callback()(lambda: None)
-
-    def run(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments], prog_name="opdt")
-
-    return run
 
 
 def lines(result):
