@@ -68,8 +68,8 @@ class _Frames(ABC):
             return column < values[0]
         if test.op is Op.NE:
             return self.differs(column, test, values[0])
-        if test.type is ColumnType.TEXT and len(values) > 1:
-            return self.is_in(column, values)
+        if test.type is ColumnType.TEXT and values:
+            return self.is_text(column, values)
         return reduce(or_, [column == value for value in values] or [self.everywhere(False)])
 
     @abstractmethod
@@ -97,8 +97,8 @@ class _Frames(ABC):
         """Rows whose value is another one, and not missing."""
 
     @abstractmethod
-    def is_in(self, column: Any, values: list[Any]) -> Any:
-        """Rows whose value is one of several texts."""
+    def is_text(self, column: Any, values: list[Any]) -> Any:
+        """Rows whose value is one of these texts."""
 
     @abstractmethod
     def missing(self, test: Test) -> Any:
@@ -144,9 +144,12 @@ class _Pandas(_Frames):
         return self.np.float64(value)
 
     def differs(self, column: Any, test: Test, value: Any) -> Any:
+        if test.type is ColumnType.TEXT:
+            return self.present(test) & ~self.is_text(column, [value])
         return (column != value) & self.present(test)
 
-    def is_in(self, column: Any, values: list[Any]) -> Any:
+    def is_text(self, column: Any, values: list[Any]) -> Any:
+        # `==` of nullable texts gives an answer that pandas cannot join with one of numbers.
         return column.isin(values)
 
     def missing(self, test: Test) -> Any:
@@ -197,8 +200,8 @@ class _Polars(_Frames):
     def differs(self, column: Any, test: Test, value: Any) -> Any:
         return column != value  # a missing value gives a missing answer, which means no
 
-    def is_in(self, column: Any, values: list[Any]) -> Any:
-        return column.is_in(values)
+    def is_text(self, column: Any, values: list[Any]) -> Any:
+        return column.is_in(values) if len(values) > 1 else column == values[0]
 
     def missing(self, test: Test) -> Any:
         missing = self.named(test.feature).is_null()

@@ -44,7 +44,10 @@ def pmml(cases: Cases, target: str, types: Mapping[str, str] | None = None) -> s
     need no guards. A rule set of opdt needs no other model: its rules have the same score.
     """
     check_labels(cases)
-    plans = plan(cases.rules, types)
+    fields = _fields(plan(cases.rules, types))
+    # Beyond 2**53 a double may round whole numbers, so the column must be one of them.
+    wide = {name: "integer" for name, tests in fields.items() if _is_wide(tests)}
+    plans = plan(cases.rules, {**(types or {}), **wide})
     fields = _fields(plans)
     while target in fields:
         target += "_"
@@ -80,13 +83,17 @@ def _fields(plans: list[list[Test]]) -> dict[str, list[Test]]:
     return fields
 
 
-def _data_field(parent: Element, name: str, tests: list[Test]) -> None:
+def _is_wide(tests: list[Test]) -> bool:
+    """Whether a column holds whole numbers for certain and is compared with one beyond 2**53."""
     of = tests[0].type
-    data_type = _DATA_TYPES[of]
-    whole = [v for test in tests for v in test.values if data_type == "double" and is_whole(v)]
-    # Beyond 2**53 a double may round whole numbers, and the type may have been told.
-    if whole and (of is ColumnType.INTEGER or any(float(v) != v for v in whole)):
-        data_type = "integer"
+    if of not in (ColumnType.INTEGER, ColumnType.NUMBER):
+        return False
+    wide = [value for test in tests for value in test.values if is_whole(value)]
+    return bool(wide) and (of is ColumnType.INTEGER or any(float(v) != v for v in wide))
+
+
+def _data_field(parent: Element, name: str, tests: list[Test]) -> None:
+    data_type = "integer" if _is_wide(tests) else _DATA_TYPES[tests[0].type]
     is_ordered = any(test.op in (Op.GE, Op.LT) for test in tests)
     field = SubElement(
         parent,
