@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ settings.register_profile("default", max_examples=60, derandomize=True, **UNTIME
 settings.register_profile("ci", max_examples=150, derandomize=True, print_blob=True, **UNTIMED)
 settings.register_profile("thorough", max_examples=2000, print_blob=True, **UNTIMED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, which some of them send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
