@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from common import RESULTS, ROOT, Grid, Log, Record, latest, machine, read_log, versions
 from publish import machine_line, replaced
-from sections import choosing, path, permutations
+from sections import alternatives, choosing, path, permutations
 
 from opdt.datasets import names
 
@@ -50,6 +50,7 @@ class Section(NamedTuple):
 SECTIONS: dict[str, Section] = {
     "path": Section(path.run, path.grids, "choose-w.md"),
     "choosing": Section(choosing.run, choosing.grids, "choose-w.md"),
+    "alternatives": Section(alternatives.run, alternatives.grids, "alternatives.md"),
     "permutations": Section(
         permutations.run,
         lambda records: [permutations.time_grid(records), permutations.result_grid(records)],
