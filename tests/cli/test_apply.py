@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from opdt import Condition, Rule, write_rule
+from opdt import Condition, Rule, RuleList, write_rule
 
 AGED = Rule([Condition("age", ">=", 40)], "ill")
 
@@ -126,3 +126,8 @@ def test_a_failure_while_writing_leaves_neither_output_nor_draft(opdt, folder, r
     assert result.exit_code == 2
     assert "No space left on device" in result.stderr
     assert not list(folder.glob("out*"))
+
+
+def test_a_rule_list_is_refused_with_what_to_do_instead(opdt, refused, folder):
+    write_rule(folder / "list.json", RuleList([AGED], "well"))
+    refused(opdt("apply", "list.json", "patients.csv"), "rule list", "opdt export")

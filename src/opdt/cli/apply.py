@@ -30,10 +30,16 @@ def apply(
     from opdt.cli.files import check_output
     from opdt.cli.mark import check_marked, write_marked
     from opdt.cli.source import how_written, on_disk
-    from opdt.rules import read_rule
+    from opdt.errors import InputError
+    from opdt.rules import RuleList, read_rule
     from opdt.table import read_frame
 
     found = read_rule(rule)
+    if isinstance(found, RuleList):
+        raise InputError(
+            f"{str(rule)!r} holds a rule list, which gives every row a class and marks none; "
+            "use 'opdt export' to write it as SQL or Python."
+        )
     if out is not None:
         check_output("--out", out, data)
     written = how_written(delimiter, encoding, decimal)

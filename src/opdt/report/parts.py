@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.report.formats import format_count, format_share
 from opdt.rules import Rule
@@ -95,20 +98,25 @@ def path_lines(
 
 
 def exports_of(rule: Rule) -> list[dict[str, str]]:
-    """The rule in the languages of those who will use it."""
-    texts = [("JSON, for opdt apply", rule.to_json())]
+    """The rule in the languages of those who will use it; those that cannot say it are left out."""
+    ways: list[tuple[str, Callable[[], str]]] = [("JSON, for opdt apply", rule.to_json)]
     if find_spec("sqlglot") is not None:
-        texts += [
-            (f"SQL for {name}", rule.to_sql(dialect)) for dialect, name in SQL_DIALECTS.items()
+        ways += [
+            (f"SQL for {name}", partial(rule.to_sql, dialect))
+            for dialect, name in SQL_DIALECTS.items()
         ]
-    texts += [
-        ("Python", rule.to_python()),
-        ("pandas", rule.to_pandas()),
-        ("polars", rule.to_polars_source()),
-        ("LaTeX", rule.to_latex()),
-        ("PMML", rule.to_pmml()),
+    ways += [
+        ("Python", rule.to_python),
+        ("pandas", rule.to_pandas),
+        ("polars", rule.to_polars_source),
+        ("LaTeX", rule.to_latex),
+        ("PMML", rule.to_pmml),
     ]
-    return [{"name": name, "text": text.strip()} for name, text in texts]
+    exports = []
+    for name, write in ways:
+        with suppress(InputError):
+            exports.append({"name": name, "text": write().strip()})
+    return exports
 
 
 def pictures_of(
