@@ -31,7 +31,7 @@ WEIGHTS = ("none", "integers", "decimals")
 PROBLEMS = small_problems(max_depth=2, max_rules=900, max_rows=20, weights=WEIGHTS)
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(PROBLEMS, st.sampled_from([None, 1, 3]))
 def test_each_rule_is_what_discover_finds_on_the_rows_that_are_left(problem, most):
     table, asked = problem.table, arguments(problem)

@@ -27,17 +27,14 @@ class Columns:
         self._places: dict[bytes, int] = {}
         self._rules: list[CodedRule] = []
         self._covers: list[Covers] = []
-        self._costs: list[int] = []
+        self._costs: list[float] = []
 
-    def add(self, rule: CodedRule) -> bool:
-        """Take a rule; whether it is new, or cheaper than what was known."""
-        cover = self._problem.cover(rule.conditions)
-        cost = self._loss.cost(cover, len(rule.conditions))
-        wanted = cover[self._loss.wanted]
-        place = self._places.setdefault(np.packbits(wanted).tobytes(), len(self._rules))
+    def add(self, rule: CodedRule, cover: Covers, cost: float) -> bool:
+        """Take a rule with the wanted rows it covers; whether it is new, or cheaper than known."""
+        place = self._places.setdefault(np.packbits(cover).tobytes(), len(self._rules))
         if place == len(self._rules):
             self._rules.append(rule)
-            self._covers.append(wanted)
+            self._covers.append(cover)
             self._costs.append(cost)
             return True
         if cost < self._costs[place]:
@@ -47,7 +44,12 @@ class Columns:
 
     def update(self, rules: Iterable[CodedRule]) -> int:
         """Take rules; how many of them are new."""
-        return sum(self.add(rule) for rule in rules)
+        new = 0
+        for rule in rules:
+            cover = self._problem.cover(rule.conditions)
+            cost = self._loss.cost(cover, len(rule.conditions))
+            new += self.add(rule, cover[self._loss.wanted], cost)
+        return new
 
     def __len__(self) -> int:
         return len(self._rules)

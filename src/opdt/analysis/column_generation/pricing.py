@@ -15,12 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from opdt.analysis.column_generation.listing import Listing
 from opdt.analysis.column_generation.loss import Floats, Loss
 from opdt.problem import CodedRule, Problem, Structure
 from opdt.solution import Budget, Clock, Solution, StopReason
+
+if TYPE_CHECKING:
+    from opdt.engines.search.collect import Collected
 
 # Rows up to which a search is so short that starting threads takes longer.
 FEW_ROWS = 20_000
@@ -58,17 +63,6 @@ class Quote:
         return self.bound(most) + self.best - loss
 
 
-@dataclass(frozen=True, eq=False)
-class Listing:
-    """Rules that net enough.
-
-    `beyond` is a limit on what any other rule nets that saves something by itself.
-    """
-
-    rules: tuple[CodedRule, ...]
-    beyond: int
-
-
 class Oracle:
     """Prices rules of one class exactly.
 
@@ -92,17 +86,17 @@ class Oracle:
         depth = problem.structure.depth
         sizes = range(1, depth + 1) if loss.price else [depth]
         self._searchers = {size: Searcher(at_most(problem, size)) for size in sizes}
-        self._always = CodedRule((), loss.label)
-        self._may_be_always = problem.objection(self._always) is None
+        always = CodedRule((), loss.label)
+        self.always = always if problem.objection(always) is None else None
         self.stopped_by: StopReason | None = None
 
     def quote(self, multipliers: Floats) -> Quote:
         """The largest net of any rule, with a rule for each number of conditions."""
         gains = self._loss.gains(multipliers)
         best, rules = 0, []
-        if self._may_be_always:
+        if self.always is not None:
             best = max(best, int(gains.row_gains.sum()))
-            rules.append(self._always)
+            rules.append(self.always)
         for size, searcher in self._searchers.items():
             solution = searcher.solve(gains, budget=self._budget())
             self._heed(solution)
@@ -131,16 +125,13 @@ class Oracle:
         be listed. No more than `limit` of each number of conditions are.
         """
         from opdt.engines.search.collect import Collector
+        from opdt.engines.search.listing_kernels import GAIN
 
-        rules: list[CodedRule] = [self._always] if self._may_be_always else []
+        lists: list[Collected] = []
         beyond = least - 1
         for size, searcher in self._searchers.items():
-            # Both what it nets and what it saves by itself say that a rule is not needed, and so
-            # does any mixture: one is taken that leaves only rules of some gain to be listed.
             price, step = self._loss.price * size, self._loss.step
-            part = min(PARTS, max(0, (PARTS * (step + price) - 1) // max(1, step - least)))
-            if least + price >= 1:
-                part = PARTS
+            part = _part(least, price, step)
             rest = PARTS - part
             mixed = part * quote.multipliers + rest * self._loss.missed
             gains = self._loss.gains(mixed, PARTS)
@@ -151,12 +142,11 @@ class Oracle:
             if not found.is_complete:
                 self.stopped_by = found.stopped_by
                 return None
-            listed = found.representatives()
-            rules += [rule for rule, _ in listed]
-            if len(listed) >= limit:
-                lowest = listed[-1][1].gain - rest * step - PARTS * price
+            lists.append(found)
+            if len(found.blocks) >= limit:
+                lowest = int(found.blocks.sums[-1, GAIN]) - rest * step - PARTS * price
                 beyond = max(beyond, lowest // part if part else quote.best)
-        return Listing(tuple(rules), beyond)
+        return Listing(self._loss, tuple(lists), beyond)
 
     def halted(self) -> bool:
         """Whether a limit is reached."""
@@ -176,6 +166,18 @@ class Oracle:
         if threads is None and self._problem.table.n_rows <= FEW_ROWS:
             threads = 1
         return replace(budget, seconds=seconds, threads=threads, nodes=None, progress=None)
+
+
+def _part(least: int, price: int, step: int) -> int:
+    """How many of so many parts of a mixture are what a rule nets.
+
+    Both what it nets and what it saves by itself say that a rule is not needed, and so does any
+    mixture of the two. Only rules of some gain can be listed, so as much of the net is taken as
+    leaves a gain to be asked for.
+    """
+    if least + price >= 1:
+        return PARTS
+    return max(0, (PARTS * (step + price) - 1) // (step - least))
 
 
 def at_most(problem: Problem, size: int) -> Problem:

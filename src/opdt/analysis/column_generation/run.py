@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.analysis.column_generation.branching import Branching, Choice
 from opdt.analysis.column_generation.columns import Columns, Covers, greedy, undominated
+from opdt.analysis.column_generation.listing import Listing
 from opdt.analysis.column_generation.loss import Floats, Loss
 from opdt.analysis.column_generation.master import relax
 from opdt.analysis.column_generation.pricing import Oracle, Quote
@@ -25,6 +26,8 @@ EXTRA = 2
 NEAR = 0.01
 # Quotes that are kept to tell rules that cannot matter.
 QUOTES = 8
+# Nodes of the search among the rules at hand, which is for a better set only.
+FEW_NODES = 200
 # Rules that are listed to raise a bound, and nodes of the search among them.
 MAX_LISTED = 100_000
 MAX_NODES = 1_000
@@ -146,9 +149,9 @@ class ClassRun:
     def choose(self) -> None:
         """Improve the incumbent by the best set of the rules at hand."""
         if self.quotes and not self.is_settled:
-            self._branch(self.columns, self.incumbent.loss - self.loss.step)
+            self._branch(self.columns, self.incumbent.loss - self.loss.step, FEW_NODES)
 
-    def _branch(self, columns: Columns, goal: int) -> Choice:
+    def _branch(self, columns: Columns, goal: int, max_nodes: int) -> Choice:
         """Look for a set of rules whose loss is at most the goal."""
         covers, costs = columns.covers, columns.costs
         places = self._useful(covers, costs, goal)
@@ -157,7 +160,7 @@ class ClassRun:
             covers[places], costs[places], self.missed, self.most, goal=goal, step=self.loss.step
         )
         choice = search.search(
-            self.quotes[0].multipliers, max_nodes=MAX_NODES, halted=self.oracle.halted
+            self.quotes[0].multipliers, max_nodes=max_nodes, halted=self.oracle.halted
         )
         self.counts.nodes += choice.nodes
         if choice.places is not None:
@@ -187,12 +190,26 @@ class ClassRun:
         if others <= self.bound:
             self.is_exhausted = True
             return
-        columns = Columns(self.problem, self.loss)
-        columns.update(listing.rules)
+        goal = min(goal, others - step)
+        columns = self._columns(listing, goal)
+        if self.oracle.halted():
+            return
         self.counts.columns += len(columns)
-        choice = self._branch(columns, min(goal, others - step))
+        choice = self._branch(columns, goal, MAX_NODES)
         self.is_exhausted = not choice.is_proven
         self.raise_bound(min(choice.bound, others))
+
+    def _columns(self, listing: Listing, goal: int) -> Columns:
+        """The rules of a listing that a set of such a loss may hold."""
+        columns = Columns(self.problem, self.loss)
+        if self.oracle.always is not None:
+            columns.update([self.oracle.always])
+        for batch in listing.batches():
+            if self.oracle.halted():
+                break
+            for place in self._useful(batch.covers, batch.costs, goal).tolist():
+                columns.add(batch.rule(place), batch.covers[place], float(batch.costs[place]))
+        return columns
 
 
 def generate(runs: Sequence[ClassRun]) -> StopReason:
