@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from common import RESULTS, ROOT, Grid, Log, Record, latest, machine, read_log, versions
 from publish import machine_line, replaced
-from sections import alternatives, choosing, path, permutations
+from sections import alternatives, choosing, path, permutations, rule_sets
 
 from opdt.datasets import names
 
@@ -55,6 +55,8 @@ SECTIONS: dict[str, Section] = {
         permutations.run,
         lambda records: [permutations.time_grid(records), permutations.result_grid(records)],
     ),
+    "rule_sets": Section(rule_sets.run, rule_sets.grids, "rule-sets.md"),
+    "rule_tests": Section(rule_sets.run_tests, rule_sets.test_grids, "rule-sets.md"),
 }
 # Enough to see that every section runs; its tables are not written.
 QUICK = {"datasets": ("hepatitis", "heart_disease")}
