@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from naive import Naive
 from opdt.analysis.prices import Pricer
 from opdt.problem import Problem
@@ -38,3 +40,9 @@ def all_counts(problem: Problem) -> set[Counts]:
             if twin.enough(covered, errors) and twin.allowed(twin.simplify(tests)):
                 found.add((covered, errors))
     return found
+
+
+def has_decimals(problem: Problem) -> bool:
+    """Whether the row weights are short decimals, which every price counts exactly."""
+    weights = problem.table.weights
+    return weights is None or np.array_equal(np.round(weights, 6), weights)

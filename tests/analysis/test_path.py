@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.enumerated import all_counts, arguments
+from analysis.enumerated import all_counts, arguments, has_decimals
 from engines.search.support import examples
 from opdt.analysis.path import weight_path
 from opdt.analysis.prices import Pricer
@@ -37,12 +37,6 @@ def random_prices(rng: np.random.Generator, number: int) -> list[Fraction]:
     """Prices of all sizes and denominators."""
     tops, bottoms = rng.integers(1, 60, number), rng.integers(1, 12, number)
     return [1 + Fraction(int(a), int(b)) for a, b in zip(tops, bottoms, strict=True)]
-
-
-def has_decimals(problem: Problem) -> bool:
-    """Whether the row weights are short decimals, which every price counts exactly."""
-    weights = problem.table.weights
-    return weights is None or np.array_equal(np.round(weights, 6), weights)
 
 
 @pytest.mark.parametrize("emphasis", [name for name in EMPHASES if name != "gains"])

@@ -113,11 +113,12 @@ class ParetoFrontier:
     def bound(self, errors: float) -> float:
         """A number of correct rows that no rule with at most so many errors exceeds."""
         units, point = self._units(errors), self.at(errors)
+        found = 0.0 if point is None else point.correct
         if not any(first < units < last for first, last in self._gaps):
-            return point.correct if point is not None else 0.0
+            return found
         # At the price w a rule is worth (w - 1) × errors less than its correct rows.
         above = [value + (w - 1) * units for w, value in self._ceiling.points]
-        return float(min(above, default=math.inf) / self._scale)
+        return max(found, float(min(above, default=math.inf) / self._scale))
 
     def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[FrontierPoint, ...]:
         """The points with the counts of their rules on other rows, such as held-out ones.
