@@ -39,12 +39,13 @@ class Settings:
 
 class Section(NamedTuple):
     """One part of the benchmark: what measures, what makes tables of the records, and the guide
-    that shows them between the markers of its name.
+    that shows them: between the markers of its name, or each between markers of its own.
     """
 
     run: Callable[[Log, Any], None]
     grids: Callable[[Sequence[Record]], list[Grid]]
-    guide: str | None = None
+    guide: str
+    markers: tuple[str, ...] = ()
 
 
 SECTIONS: dict[str, Section] = {
@@ -52,8 +53,7 @@ SECTIONS: dict[str, Section] = {
     "choosing": Section(choosing.run, choosing.grids, "choose-w.md"),
     "alternatives": Section(alternatives.run, alternatives.grids, "alternatives.md"),
     "permutations": Section(
-        permutations.run,
-        lambda records: [permutations.time_grid(records), permutations.result_grid(records)],
+        permutations.run, permutations.grids, "trust.md", ("permutations", "permutations-time")
     ),
     "rule_sets": Section(rule_sets.run, rule_sets.grids, "rule-sets.md"),
     "rule_tests": Section(rule_sets.run_tests, rule_sets.test_grids, "rule-sets.md"),
@@ -119,10 +119,14 @@ def write_results(name: str, *, publish: bool) -> None:
     made = SECTIONS[name].grids(measured.records)
     text = "\n\n".join([*(grid.markdown() for grid in made), machine_line(measured)])
     (RESULTS / f"{name}.md").write_text(text + "\n")
-    guide = SECTIONS[name].guide
-    if publish and guide is not None:
-        page = GUIDES / guide
-        page.write_text(replaced(page.read_text(), name, text))
+    if publish:
+        page = GUIDES / SECTIONS[name].guide
+        texts = {name: text}
+        if SECTIONS[name].markers:
+            parts = (f"{grid.markdown()}\n\n{machine_line(measured)}" for grid in made)
+            texts = dict(zip(SECTIONS[name].markers, parts, strict=True))
+        for marker, shown in texts.items():
+            page.write_text(replaced(page.read_text(), marker, shown))
     for place, grid in enumerate(made):
         grid.write_csv(RESULTS / f"{name}{'' if place == 0 else place}.csv")
 

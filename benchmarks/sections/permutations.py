@@ -1,15 +1,8 @@
-"""Permutation tests and bootstraps of the fifteen datasets at depth 2.
-
-A section like the others; or alone, from the folder of the benchmarks:
-
-    python -m sections.permutations
-"""
+"""Permutation tests and bootstraps of the fifteen datasets at depth 2."""
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -17,20 +10,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from common import RESULTS, ROOT, Grid, Log, Record, latest, machine, read_log, short, versions
-from publish import machine_line, replaced
+from common import Grid, Log, Record, short
 
 from opdt import Table, discover
 from opdt.analysis.intervals import holdout_report
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.stability import stability
-from opdt.datasets import load, names
+from opdt.datasets import load
 from opdt.errors import OpdtWarning
 
 SECTION = "permutations"
-GUIDE = ROOT / "docs" / "guides" / "trust.md"
 N_PERMUTATIONS, N_BOOTSTRAP, SEED = 999, 200, 0
-GOAL = 20.0  # seconds for all permutations of one dataset
 
 
 class Wanted(Protocol):
@@ -108,6 +98,11 @@ def measure(name: str, settings: Wanted) -> Record:
     }
 
 
+def grids(records: Sequence[Record]) -> list[Grid]:
+    """What it says, and what it costs."""
+    return [result_grid(records), time_grid(records)]
+
+
 def time_grid(records: Sequence[Record]) -> Grid:
     """What it costs: by the clock, and in processor time of all threads together."""
     header = (
@@ -154,53 +149,3 @@ def result_grid(records: Sequence[Record]) -> Grid:
         for r in records
     ]
     return Grid(header, rows)
-
-
-def write_results(path: Path) -> None:
-    """Write the tables of the last run that came to its end, beside its log and into the guide."""
-    measured = latest(read_log(path), SECTION)
-    if measured is None:
-        return
-    seen = remark(measured.records)
-    times, results = time_grid(measured.records), result_grid(measured.records)
-    where = machine_line(measured)
-    text = "\n\n".join([where, seen, times.markdown(), results.markdown()])
-    (RESULTS / f"{SECTION}.md").write_text(text + "\n")
-    results.write_csv(RESULTS / f"{SECTION}.csv")
-    page = replaced(GUIDE.read_text(), SECTION, f"{results.markdown()}\n\n{where}")
-    GUIDE.write_text(replaced(page, f"{SECTION}-time", f"{times.markdown()}\n\n{seen}"))
-
-
-def remark(records: Sequence[Record]) -> str:
-    """Which datasets are within the goal, and whether the clock can be believed."""
-    parts = []
-    for field, kind in (("seconds", "by the clock"), ("cpu", "of processor time")):
-        slow = [r["dataset"] for r in records if r[field] > GOAL]
-        words = f"all but {', '.join(slow)}" if slow else "all datasets"
-        parts.append(f"{words} within {GOAL:.0f} s {kind}")
-    busy = max(r["load"] for r in records)
-    note = f" Other work was under way: the load was up to {busy:.0f}." if busy > 2 else ""
-    return f"999 permutations: {', '.join(parts)}.{note}"
-
-
-def main() -> None:
-    """Run this section alone."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("--quick", action="store_true", help="a smoke run; no tables are written")
-    add("--data", type=Path, help="folder of the raw datasets (default: OPDT_DATA)")
-    add("--threads", type=int, default=2)
-    add("--w", type=float, default=10.0, help="price of an error")
-    add("--datasets", nargs="+", default=tuple(names()), choices=names())
-    settings = parser.parse_args()
-    path = RESULTS / f"{SECTION}.jsonl"
-    log = Log(path, quick=settings.quick, command=" ".join(sys.argv[1:]))
-    print(", ".join(f"{key} {value}" for key, value in (machine() | versions()).items()))
-    run(log, settings)
-    log.add(SECTION, end=True)
-    if not settings.quick:
-        write_results(path)
-
-
-if __name__ == "__main__":
-    main()
