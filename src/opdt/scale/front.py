@@ -1,4 +1,4 @@
-"""The front door: a path, a Dask or a Spark data frame in, a solution out."""
+"""The front door: paths, a Dask or a Spark data frame in, a solution out."""
 
 from __future__ import annotations
 
@@ -6,35 +6,55 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from opdt.discover import (
+import numpy as np
+
+from opdt.arguments import (
     Groups,
     StructureLike,
+    lazy_kind,
     resolve_budget,
     resolve_constraints,
     resolve_structure,
 )
-from opdt.errors import InputError
-from opdt.problem import Constraints
+from opdt.errors import InputError, UnsupportedProblem
+from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
 from opdt.scale.answer import answer
 from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
 from opdt.scale.scanner import Scanner, Watch
-from opdt.scale.schema import agree
-from opdt.scale.search import Driver, PartitionedSearch, Stopped
+from opdt.scale.schema import Schema, agree
+from opdt.scale.search import MAX_DEPTH, Driver, PartitionedSearch, Stopped
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Solution
+from opdt.table import Column, Table
 
 SAMPLE = 100_000
 
 
 @dataclass(frozen=True)
 class Passes:
-    """What a search over partitions read, in `Solution.details`."""
+    """What a search over partitions read, in `Solution.details`.
+
+    Attributes
+    ----------
+    passes : int
+        How often the rows were read.
+    n_rows, bytes_read : int
+        Rows of the table, and bytes of its columns that were read in all passes together (0 where
+        the rows lie with Dask or Spark).
+    features : tuple of str
+        The columns that rules could use.
+    classes, weights : tuple
+        The classes, and the weight of the rows of each (their number without weights).
+    """
 
     passes: int
     n_rows: int
     bytes_read: int
+    features: tuple[str, ...]
+    classes: tuple[Any, ...]
+    weights: tuple[float, ...]
 
 
 def discover_partitioned(
@@ -52,16 +72,19 @@ def discover_partitioned(
     features: Sequence[str] | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     max_passes: int | None = None,
     budget: Budget | None = None,
     client: Any = None,
 ) -> Solution:
     """The best rule of a table that need not fit into memory, with what is proven about it.
 
+    `opdt.discover` calls this for patterns, folders, lists of paths, dask and Spark data frames;
+    `features`, `max_passes` and `client` can be given here only.
+
     Parameters
     ----------
-    source : path, pattern, directory, list of paths, dask or Spark DataFrame, or Scanner
+    source : path, pattern, folder, list of paths, dask or Spark DataFrame, or Scanner
         Parquet or CSV files are read in pieces; data frames stay where they are.
     y : str
         The name of the column that holds the labels.
@@ -69,9 +92,9 @@ def discover_partitioned(
         The name of the column that holds row weights, of at most six decimals.
     features : sequence of str, optional
         The columns that rules may use; all but `y` and `sample_weight` if left out.
-    memory_limit : int, optional
-        Bytes for counts and for rows brought back, beyond the batches being read; 1 GiB if left
-        out.
+    memory_limit : int or str, optional
+        Bytes, or "2GB", for counts and for rows brought back, beyond the batches being read;
+        1 GiB if left out.
     max_passes : int, optional
         Passes over the rows after which the best rule so far is returned with a true bound.
     client : distributed.Client, optional
@@ -82,28 +105,62 @@ def discover_partitioned(
     Returns
     -------
     Solution
-        The same rule, value and bound as in memory; `details` tells passes, rows and bytes.
+        The same rule, value and bound as in memory; `details` is a `Passes`.
     """
-    limits = resolve_budget(budget, time_limit, n_jobs)
-    if memory_limit is not None:
-        limits = replace(limits, memory=memory_limit)
+    limits = resolve_budget(budget, time_limit, n_jobs, memory_limit)
     shape, file_groups = resolve_structure(structure, max_depth)
     wishes = Wishes(
         shape, {**file_groups, **check_groups(groups)}, w, target, resolve_constraints(constraints)
     )
-    if not isinstance(y, str):
-        raise InputError(f"'y' must name the column that holds the labels, got {y!r}.")
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        if not isinstance(given, str) and (name == "y" or given is not None):
+            raise InputError(
+                f"'{name}' must be the name of a column when the rows lie in partitions, "
+                f"got {_shown(given)}."
+            )
     scanner = open_scanner(source, threads=limits.n_threads, client=client)
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
-    clock = limits.start()
-    driver = Driver(scanner, clock, max_passes)
+    _check_wishes(schema, wishes)
+    driver = Driver(scanner, limits.start(), max_passes)
     summary = scanner.scan(Summary(schema, SAMPLE, _share(scanner)), _patient(driver))
     driver.passes += 1
     search = PartitionedSearch(Question(schema, summary, wishes), driver)
     search.run()
-    solution = answer(search)
-    seen = Passes(driver.passes, search.question.n_rows, scanner.bytes_read)
-    return replace(solution, details=seen)
+    return replace(answer(search), details=_passes(search))
+
+
+def _shown(value: Any) -> str:
+    scalar = value is None or isinstance(value, (int, float))
+    return repr(value) if scalar else f"an object of type {type(value).__name__}"
+
+
+def _check_wishes(schema: Schema, wishes: Wishes) -> None:
+    """Refuse before the first pass what can be refused without rows.
+
+    The wishes are put to a table of two rows with the columns of the schema.
+    """
+    if wishes.structure.depth > MAX_DEPTH:
+        raise UnsupportedProblem(
+            f"rules of {wishes.structure.depth} conditions are not searched over partitions; the "
+            f"depth is at most {MAX_DEPTH}."
+        )
+    codes, values = np.zeros(2, np.int32), np.zeros(1)
+    columns = tuple(Column(f.name, f.kind, codes, values) for f in schema.features)
+    table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2))
+    Problem.build(
+        table, structure=wishes.structure, groups=wishes.groups, w=wishes.w,
+        constraints=wishes.constraints,
+    )  # fmt: skip
+
+
+def _passes(search: PartitionedSearch) -> Passes:
+    question, scanner = search.question, search.driver.scanner
+    table = question.problem.table
+    weights = question.totals / question.coder.weight_scale
+    return Passes(
+        search.driver.passes, question.n_rows, scanner.bytes_read, table.names,
+        tuple(table.classes.tolist()), tuple(weights.tolist()),
+    )  # fmt: skip
 
 
 def _patient(driver: Driver) -> Watch:
@@ -128,13 +185,18 @@ def open_scanner(source: Any, *, threads: int = 1, client: Any = None) -> Scanne
     """The scanner of any supported source."""
     if isinstance(source, Scanner):
         return source
-    module = type(source).__module__.partition(".")[0]
-    if module in ("dask", "dask_expr"):
+    kind = lazy_kind(source)
+    if kind is None:
+        return LocalScanner(source, threads)
+    if type(source).__name__ != "DataFrame" or type(source).__module__.startswith("pyspark.pandas"):
+        raise InputError(
+            f"'X' must be a {kind} DataFrame, got {type(source).__module__}."
+            f"{type(source).__name__}; convert it first."
+        )
+    if kind == "dask":
         from opdt.scale.dask import DaskScanner
 
         return DaskScanner(source, client)
-    if module == "pyspark":
-        from opdt.scale.spark import SparkScanner
+    from opdt.scale.spark import SparkScanner
 
-        return SparkScanner(source)
-    return LocalScanner(source, threads)
+    return SparkScanner(source)

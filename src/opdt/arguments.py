@@ -1,0 +1,145 @@
+"""Arguments that several functions take, in all their spellings, as the objects they mean."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from opdt.errors import InputError
+from opdt.problem import Constraints, Structure, read_structure
+from opdt.solution import Budget
+from opdt.table import Table
+
+StructureLike = Structure | Sequence[str] | str | Path | None
+Groups = Mapping[str, Iterable[str]]
+
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b", re.IGNORECASE)
+_LAZY = {"dask": "dask", "dask_expr": "dask", "pyspark": "Spark"}
+
+
+def resolve_table(X: Any, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None) -> Table:
+    """The table of the data, or the table given, which nothing may be added to."""
+    if not isinstance(X, Table):
+        return Table.build(X, y, sample_weight=sample_weight, kinds=kinds)
+    for name, given in (("y", y), ("sample_weight", sample_weight), ("kinds", kinds)):
+        if given is not None:
+            raise InputError(
+                f"'{name}' cannot be given beside a Table, which has its own; "
+                "put it into Table.build."
+            )
+    return X
+
+
+def resolve_structure(
+    structure: StructureLike, max_depth: int | None = None
+) -> tuple[Structure, Groups]:
+    """The structure meant by any of its spellings, and the groups a structure file brings."""
+    groups: Groups = {}
+    if isinstance(structure, (str, Path)):
+        content = read_structure(structure)
+        structure, groups = content.structure, content.groups or {}
+    if max_depth is not None and (
+        isinstance(max_depth, bool) or not isinstance(max_depth, Integral)
+    ):
+        raise InputError(f"'max_depth' must be an int >= 1 or None, got {max_depth!r}.")
+    if structure is None:
+        return Structure.free(2 if max_depth is None else int(max_depth)), groups
+    if not isinstance(structure, Structure):
+        if not isinstance(structure, Sequence):
+            raise InputError(
+                "'structure' must be a Structure, a list of group names or the path of a "
+                f"structure file, got {type(structure).__name__}."
+            )
+        structure = Structure.levels(*structure)
+    if max_depth is not None and max_depth != structure.depth:
+        raise InputError(
+            f"'max_depth' is {max_depth}, but the structure has depth {structure.depth}; "
+            "leave 'max_depth' out or make them agree."
+        )
+    return structure, groups
+
+
+def resolve_constraints(constraints: Constraints | Mapping[str, Any] | None) -> Constraints:
+    """Constraints from a mapping of their arguments, as they stand in files and grids."""
+    if constraints is None or isinstance(constraints, Constraints):
+        return constraints or Constraints()
+    if not isinstance(constraints, Mapping):
+        raise InputError(
+            "'constraints' must be a Constraints object or a mapping of its arguments, "
+            f"got {type(constraints).__name__}."
+        )
+    known = Constraints.__dataclass_fields__
+    unknown = [name for name in constraints if name not in known]
+    if unknown:
+        raise InputError(f"'constraints' has no {unknown[0]!r}; it has {', '.join(known)}.")
+    return Constraints(**constraints)
+
+
+def resolve_budget(
+    budget: Budget | None,
+    time_limit: float | None,
+    n_jobs: int | None,
+    memory_limit: int | str | None = None,
+) -> Budget:
+    """One budget from the short and the long way of giving it."""
+    memory = None if memory_limit is None else resolve_size(memory_limit)
+    if budget is None:
+        return Budget(seconds=time_limit, threads=n_jobs, memory=memory)
+    if not isinstance(budget, Budget):
+        raise InputError(f"'budget' must be a Budget object, got {type(budget).__name__}.")
+    if time_limit is not None or n_jobs is not None:
+        raise InputError(
+            "'time_limit' and 'n_jobs' cannot be given beside 'budget'; put them into it as "
+            "Budget(seconds=…, threads=…)."
+        )
+    if memory is None:
+        return budget
+    if budget.memory is not None:
+        raise InputError("'memory_limit' is given twice: the budget has a 'memory' of its own.")
+    return replace(budget, memory=memory)
+
+
+def resolve_size(size: int | str, name: str = "'memory_limit'") -> int:
+    """The number of bytes that a size means: 2_000_000, "500MB", "1.5 GiB".
+
+    Examples
+    --------
+    >>> resolve_size("2GB"), resolve_size("1.5 GiB"), resolve_size("4096")
+    (2000000000, 1610612736, 4096)
+    """
+    if isinstance(size, Integral) and not isinstance(size, bool) and size > 0:
+        return int(size)
+    text = str(size).strip() if isinstance(size, str) else ""
+    spelt = _SIZE.fullmatch(text if not text.isdecimal() else f"{text}B")
+    if spelt is not None:
+        number, prefix, binary = spelt.groups()
+        power = " kmgt".index(prefix.lower() or " ")
+        n_bytes = int(float(number) * (1024 if binary else 1000) ** power)
+        if n_bytes > 0 and (power or not binary):
+            return n_bytes
+    raise InputError(f"{name} must be a number of bytes above 0 such as '2GB', got {size!r}.")
+
+
+def lazy_kind(X: Any) -> str | None:
+    """ "dask" or "Spark" for what is only computed when asked for; None for anything else."""
+    return _LAZY.get(type(X).__module__.partition(".")[0])
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether the rows lie in several places: a pattern, a folder, a list of paths, Dask, Spark.
+
+    A path that is a file is one file, whatever letters it is spelt with.
+    """
+    if isinstance(X, (str, os.PathLike)):
+        path = os.fspath(X)
+        return os.path.isdir(path) or (
+            not os.path.exists(path) and any(letter in path for letter in "*?[")
+        )
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(isinstance(path, (str, os.PathLike)) for path in X)
+    return lazy_kind(X) is not None
