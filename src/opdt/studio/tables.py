@@ -1,0 +1,310 @@
+"""The data on the workbench: read, looked at, and divided into rows to learn and to judge by."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.datasets import available
+from opdt.datasets import load as load_raw
+from opdt.datasets.optional import require
+from opdt.datasets.registry import find
+from opdt.errors import InputError
+from opdt.studio.profiles import Profile, cell_text, profile
+from opdt.studio.work import DataSource
+from opdt.table import Kind, open_source, read_frame
+from opdt.table.frames import check_names
+from opdt.table.raw import Raw
+
+PREVIEW_ROWS = 20
+MAX_CLASSES = 50
+EMBEDDED = Path(__file__).parent / "data"  # raw files that are always there
+_PLAIN_LEVELS = ("string", "integer", "floating", "boolean")
+# `warnings.catch_warnings` changes what all threads share, so only one may do it at a time.
+_CATCHING = threading.Lock()
+
+
+class Part(NamedTuple):
+    """Some rows of the data: features, labels, and their positions in the whole."""
+
+    X: Any  # pandas.DataFrame of shape (n_rows, n_features)
+    y: Any  # pandas.Series of shape (n_rows,)
+    rows: NDArray[np.intp]
+
+
+class Split(NamedTuple):
+    """The rows a rule is found on, and those that it is judged by, if any are held out."""
+
+    train: Part
+    held_out: Part | None
+
+
+class Preview(NamedTuple):
+    """The first rows as text; None is a missing cell."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+class DatasetChoice(NamedTuple):
+    """A dataset that can be opened without a network."""
+
+    name: str
+    title: str
+    about: str
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A table that has been read, and what there is to see of it.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame of shape (n_rows, n_columns)
+        The features and the column of the classes.
+    source : DataSource
+    profiles : tuple of Profile
+        One for each column, in order.
+    label : str or None
+        The column of the classes, where the data say which it is.
+    notes : tuple of str
+        What is worth knowing about the reading, such as a guessed encoding.
+    """
+
+    frame: Any
+    source: DataSource
+    profiles: tuple[Profile, ...]
+    label: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(each.name for each in self.profiles)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Profile]:
+        return {each.name: each for each in self.profiles}
+
+    def profile(self, name: str) -> Profile:
+        """The profile of one column."""
+        if name not in self._by_name:
+            raise InputError(f"{self.source.name!r} has no column {name!r}.")
+        return self._by_name[name]
+
+    def preview(self, n_rows: int = PREVIEW_ROWS) -> Preview:
+        """The first rows as text."""
+        return Preview(self.names, self.cells(range(min(n_rows, len(self.frame)))))
+
+    def cells(
+        self, rows: Sequence[int] | NDArray[np.intp], columns: Sequence[str] | None = None
+    ) -> tuple[tuple[str | None, ...], ...]:
+        """The cells of some rows as text, row by row; None where they are missing."""
+        part = self.frame.iloc[list(rows)]
+        source = open_source(part if columns is None else part[list(columns)])
+        found = [_texts(source.column(index)) for index in range(len(source.names))]
+        return tuple(zip(*found, strict=True)) if found else ()
+
+    def classes(self, label: str) -> list[Any]:
+        """The classes of a column in their order; one sentence if it cannot be the label."""
+        return [each for each, _ in self.balance(label)]
+
+    def balance(self, label: str) -> tuple[tuple[Any, int], ...]:
+        """The classes of a column with their rows; rows without a class are left out."""
+        self.profile(label)
+        present = self.frame[label].dropna()
+        counts = present.value_counts(sort=False)
+        found = {_plain(each): int(n) for each, n in counts.items() if n}
+        if len(found) < 2:
+            only = f"only one class, {next(iter(found))!r}" if found else "no value"
+            raise InputError(
+                f"column {label!r} has {only}; choose a column with at least two classes."
+            )
+        if len(found) > MAX_CLASSES:
+            raise InputError(
+                f"column {label!r} has {len(found):,} different values, and a column of classes "
+                f"has at most {MAX_CLASSES}; choose another column."
+            )
+        return tuple(sorted(found.items(), key=lambda pair: (str(type(pair[0])), pair[0])))
+
+    def split(
+        self,
+        label: str,
+        *,
+        held_out: float = 0.3,
+        seed: int = 0,
+        ignored: Iterable[str] = (),
+    ) -> Split:
+        """The rows with a class, divided at random and alike in every class.
+
+        Parameters
+        ----------
+        label : str
+            The column of the classes.
+        held_out : float
+            Share of the rows that are held out; 0 for none.
+        seed : int
+        ignored : iterable of str
+            Columns that are no features.
+        """
+        self.balance(label)
+        gone = {*ignored, label}
+        features = [name for name in self.names if name not in gone]
+        if not features:
+            raise InputError("no column is left to make rules of; use one of those ignored.")
+        known = np.flatnonzero(self.frame[label].notna().to_numpy())
+        held = hold_out(self.frame[label].iloc[known].tolist(), held_out, seed)
+        parts = [
+            Part(self.frame[features].iloc[rows], self.frame[label].iloc[rows], rows)
+            for rows in (known[~held], known[held])
+        ]
+        return Split(parts[0], parts[1] if held.any() else None)
+
+
+def hold_out(labels: Sequence[Any], share: float, seed: int) -> NDArray[np.bool_]:
+    """Which rows are held out: this share of each class, and of all; shape (n_rows,).
+
+    Shares of rows are given to the classes with the largest remainders, and every class keeps
+    a row to learn from.
+    """
+    codes = np.unique([str(each) for each in labels], return_inverse=True)[1]
+    order = np.random.default_rng(seed).permutation(len(codes))
+    counts = np.bincount(codes)
+    wanted = share * counts
+    taken = np.floor(wanted).astype(int)
+    left = round(share * len(codes)) - int(taken.sum())
+    taken[np.argsort(taken - wanted, kind="stable")[: max(0, left)]] += 1
+    taken = np.minimum(taken, counts - 1)
+    held = np.zeros(len(codes), dtype=bool)
+    for code, n_taken in enumerate(taken.tolist()):
+        held[order[codes[order] == code][:n_taken]] = True
+    return held
+
+
+def load_file(path: str | Path, name: str | None = None, sha256: str | None = None) -> Loaded:
+    """The table of a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or path
+        The ending says what the file holds; how a text is written is guessed.
+    name : str, optional
+        What the user calls the file; messages and projects know it by this name.
+    sha256 : str, optional
+        The checksum that the file must have.
+    """
+    path = Path(path)
+    name = path.name if name is None else name
+    if not path.is_file():
+        raise InputError(f"there is no file {name!r}.")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if sha256 is not None and found != sha256:
+        raise InputError(f"{name!r} is not the file that is asked for: its content is another.")
+    try:
+        with _CATCHING, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            frame = read_frame(path)
+    except InputError as error:
+        # The user knows the file by its name, and the path is nobody's business.
+        raise InputError(_without_path(str(error), path, name)) from None
+    notes = tuple(_without_path(str(each.message), path, name) for each in caught)
+    return _loaded(frame, "file", name, found, notes=notes)
+
+
+def load_dataset(name: str) -> Loaded:
+    """One of the datasets of `datasets()`, which takes no network."""
+    source = find(name)
+    if name not in [choice.name for choice in datasets()]:
+        raise InputError(
+            f"the data of {source.title!r} are not on this computer; "
+            f"run: opdt datasets fetch {name}"
+        )
+    embedded = EMBEDDED if (EMBEDDED / name).is_dir() else None
+    with _CATCHING, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = load_raw(name, folder=embedded)
+    frame = data.X.assign(**{str(data.y.name): data.y})
+    notes = tuple(str(each.message) for each in caught)
+    return _loaded(frame, "dataset", name, None, label=str(data.y.name), notes=notes)
+
+
+def datasets() -> list[DatasetChoice]:
+    """The datasets that are on this computer, the one that comes with opdt among them."""
+    return [
+        DatasetChoice(each.name, each.title, each.about)
+        for each in available()
+        if each.path is not None or (EMBEDDED / each.name).is_dir()
+    ]
+
+
+def _loaded(
+    data: Any,
+    kind: str,
+    name: str,
+    sha256: str | None,
+    *,
+    label: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Loaded:
+    source = open_source(data)
+    check_names(source.names)
+    if len(source.names) < 2:
+        only = f", {_short(source.names[0])}" if source.names else ""
+        raise InputError(
+            f"{name!r} has {len(source.names)} column{only}, and a table needs one of classes and "
+            "at least one more; check how its columns are separated."
+        )
+    if source.n_rows == 0:
+        raise InputError(f"{name!r} has no rows.")
+    pandas = require("pandas")
+    columns: dict[str, Any] = {}
+    profiles = []
+    for index, column in enumerate(source.names):
+        raw = source.column(index)
+        profiles.append(profile(column, raw))
+        columns[column] = _series(pandas, raw)
+    frame = pandas.DataFrame(columns)
+    known = DataSource(kind, name, sha256, source.n_rows, len(source.names))
+    return Loaded(frame, known, tuple(profiles), label, notes)
+
+
+def _series(pandas: Any, raw: Raw) -> Any:
+    """A column of the same kind and values whatever library has read it."""
+    if raw.kind is Kind.CATEGORICAL:
+        levels = pandas.Categorical(raw.values)
+        plain = levels.categories.inferred_type in _PLAIN_LEVELS
+        return levels if plain else pandas.Series(raw.values, dtype=object)
+    if raw.missing is None or raw.values.dtype.kind in "fM":
+        return raw.values
+    if raw.values.dtype.kind == "b":
+        return pandas.arrays.BooleanArray(raw.values, raw.missing)
+    return pandas.arrays.IntegerArray(raw.values, raw.missing)
+
+
+def _texts(raw: Raw) -> list[str | None]:
+    # Dates as they are: tolist() would turn those of nanoseconds into integers.
+    values = list(raw.values) if raw.values.dtype.kind == "M" else raw.values.tolist()
+    gone = raw.mask.tolist()
+    return [None if none else cell_text(each) for each, none in zip(values, gone, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _without_path(text: str, path: Path, name: str) -> str:
+    return text.replace(repr(str(path)), repr(name)).replace(str(path), name)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

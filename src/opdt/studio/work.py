@@ -1,0 +1,345 @@
+"""Everything the expert has said, as one frozen value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+from opdt.errors import InputError
+from opdt.problem import Constraints, Structure
+from opdt.problem.groups import PREDEFINED
+from opdt.rules import Rule
+from opdt.studio.shapes import FORMS, fitting_form, resized, shaped, without_groups
+
+KINDS = ("numeric", "categorical", "ignored")
+MAX_HELD_OUT = 0.9
+MAX_SECONDS = 86_400.0
+MAX_SEED = 2**32 - 1
+
+# Fields that are arguments of `Constraints`.
+DEMANDS = (
+    "directions",
+    "required",
+    "forbidden",
+    "once",
+    "min_coverage",
+    "min_precision",
+    "max_errors",
+    "subsets",
+    "missing_conditions",
+)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where the data come from; the data themselves are never part of a project.
+
+    Attributes
+    ----------
+    kind : {"dataset", "file"}
+    name : str
+        Name of the dataset, or of the file without its folder.
+    sha256 : str or None
+        Checksum of a file, by which it is known again.
+    n_rows, n_columns : int
+    """
+
+    kind: str
+    name: str
+    sha256: str | None
+    n_rows: int
+    n_columns: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("dataset", "file"):
+            raise InputError(f"'kind' of the data must be 'dataset' or 'file', got {self.kind!r}.")
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"'name' of the data must be a text, got {self.name!r}.")
+        if not (self.sha256 is None or isinstance(self.sha256, str)):
+            raise InputError(f"'sha256' of the data must be a text, got {self.sha256!r}.")
+        if (self.sha256 is None) != (self.kind == "dataset"):
+            raise InputError("'sha256' belongs to a file, and to no dataset.")
+        for name in ("n_rows", "n_columns"):
+            _whole(name, getattr(self, name), 0, 2**53)
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A rule that is kept for comparison, with the expert's words on it."""
+
+    rule: Rule
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rule, Rule):
+            raise InputError(f"a pinned rule must be a Rule, got {type(self.rule).__name__}.")
+        if not isinstance(self.note, str):
+            raise InputError(f"'note' of a pinned rule must be a text, got {self.note!r}.")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Data, knowledge, trade-off and pinned rules: what a project file holds.
+
+    Attributes
+    ----------
+    source : DataSource or None
+    kinds : dict of column to "numeric", "categorical" or "ignored"
+        Only where the expert overrides what the content suggests.
+    label : str or None
+        The column that holds the classes.
+    target : class or None
+        The class to find a rule for; None is the best over all classes.
+    groups : dict of name to tuple of columns
+        May hold empty groups, which no structure can use yet.
+    form : {"free", "levels", "tree"}
+        How the structure is shown and edited.
+    structure : Structure
+    directions, required, forbidden, once, min_coverage, min_precision, max_errors, subsets,
+    missing_conditions
+        As in `opdt.Constraints`.
+    w : float
+        The price of one error, in rows.
+    held_out : float
+        Share of the rows that have no part in finding the rule; 0 for none.
+    seed : int
+        Decides which rows these are.
+    time_limit : float
+        Seconds for one search.
+    pinned : tuple of Pinned
+    """
+
+    source: DataSource | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    label: str | None = None
+    target: Any = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    form: str = "free"
+    structure: Structure = field(default_factory=Structure.free)
+    directions: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    once: bool = False
+    min_coverage: float = 0
+    min_precision: float = 0.0
+    max_errors: float | None = None
+    subsets: bool | tuple[str, ...] = False
+    missing_conditions: bool = False
+    w: float = 10.0
+    held_out: float = 0.3
+    seed: int = 0
+    time_limit: float = 60.0
+    pinned: tuple[Pinned, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        demands = Constraints(**{name: getattr(self, name) for name in DEMANDS})
+        for name in DEMANDS:
+            object.__setattr__(self, name, getattr(demands, name))
+        if self.form not in FORMS:
+            raise InputError(f"'form' must be one of {', '.join(FORMS)}, got {self.form!r}.")
+        if not isinstance(self.structure, Structure):
+            raise InputError(f"'structure' must be a Structure, got {self.structure!r}.")
+        if fitting_form(self.form, self.structure) != self.form:
+            raise InputError(f"the structure is not of the form {self.form!r}.")
+        unknown = set(self.structure.group) - {*PREDEFINED, *self.groups}
+        if unknown:
+            raise InputError(f"the structure uses the group {min(unknown)!r}, which is not there.")
+        object.__setattr__(self, "w", _number("w", self.w, 1, 1e9))
+        object.__setattr__(self, "held_out", _number("held_out", self.held_out, 0, MAX_HELD_OUT))
+        object.__setattr__(
+            self, "time_limit", _number("time_limit", self.time_limit, 0, MAX_SECONDS)
+        )
+        object.__setattr__(self, "seed", _whole("seed", self.seed, 0, MAX_SEED))
+        object.__setattr__(self, "pinned", tuple(self.pinned))
+        for pinned in self.pinned:
+            if not isinstance(pinned, Pinned):
+                raise InputError(f"'pinned' must hold Pinned rules, got {pinned!r}.")
+
+    def _check_names(self) -> None:
+        if not (self.source is None or isinstance(self.source, DataSource)):
+            raise InputError(f"'source' must be a DataSource, got {self.source!r}.")
+        if not (self.label is None or isinstance(self.label, str)):
+            raise InputError(f"'label' must be the name of a column, got {self.label!r}.")
+        if not (self.target is None or _is_scalar(self.target)):
+            raise InputError(f"'target' must be a text, number or boolean, got {self.target!r}.")
+        for name in ("kinds", "groups"):
+            value = getattr(self, name)
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                raise InputError(f"'{name}' must be a mapping of names, got {value!r}.")
+        for column, kind in self.kinds.items():
+            if kind not in KINDS:
+                raise InputError(
+                    f"the kind of column {column!r} must be one of {', '.join(KINDS)}, "
+                    f"got {kind!r}."
+                )
+        object.__setattr__(self, "kinds", dict(self.kinds))
+        object.__setattr__(self, "groups", {n: _members(n, g) for n, g in self.groups.items()})
+
+    @property
+    def max_depth(self) -> int:
+        """The largest number of conditions, which is the depth of the structure."""
+        return self.structure.depth
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Columns that the expert has taken out."""
+        return tuple(name for name, kind in self.kinds.items() if kind == "ignored")
+
+    def change(self, **said: Any) -> Work:
+        """The work after the expert has said something else; what it contradicts gives way.
+
+        Takes the fields of `Work`, and `max_depth`, which makes the structure deeper or shallower.
+        Columns that are ignored or become the label leave groups and demands; a group that is
+        gone becomes `all` in the structure; a new label forgets the class.
+        """
+        known = [*(each.name for each in fields(self)), "max_depth"]
+        for name in said:
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else "."
+                raise InputError(f"there is no setting {name!r}{hint}")
+        said = self._reshaped(said)
+        if said.get("label", self.label) != self.label:
+            said.setdefault("target", None)
+        for one, other in (("required", "forbidden"), ("forbidden", "required")):
+            if one in said and other not in said:
+                said[other] = tuple(f for f in getattr(self, other) if f not in said[one])
+        return replace(self, **said)._without_columns(self.kinds)
+
+    def rename_group(self, old: str, new: str) -> Work:
+        """The work with another name for a group, which keeps its place."""
+        if old not in self.groups:
+            raise InputError(f"there is no group {old!r}.")
+        if new in self.groups and new != old:
+            raise InputError(f"there is a group {new!r} already; choose another name.")
+        groups = {new if name == old else name: each for name, each in self.groups.items()}
+        group = tuple(new if name == old else name for name in self.structure.group)
+        return replace(self, groups=groups, structure=replace(self.structure, group=group))
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `opdt.discover` beside the data; those that are left out by default."""
+        given: dict[str, Any] = {}
+        if self.target is not None:
+            given["target"] = self.target
+        given["w"] = self.w
+        if self.form == "free":
+            given["max_depth"] = self.max_depth
+        else:
+            given["structure"] = self.structure
+            used = {
+                n for n, on in zip(self.structure.group, self.structure.split, strict=True) if on
+            }
+            for name in used:
+                if name not in PREDEFINED and not self.groups[name]:
+                    raise InputError(
+                        f"group {name!r} is empty; put features into it, or choose another group "
+                        "in the structure."
+                    )
+            groups = {name: each for name, each in self.groups.items() if name in used}
+            if groups:
+                given["groups"] = groups
+        if demands := self.demands():
+            given["constraints"] = demands
+        kinds = {n: k for n, k in self.kinds.items() if k != "ignored" and n != self.label}
+        if kinds:
+            given["kinds"] = kinds
+        given["time_limit"] = self.time_limit
+        return given
+
+    def _used_groups(self) -> dict[str, tuple[str, ...]]:
+        used = {name: each for name, each in self.groups.items() if name in self.structure.group}
+        for name, features in used.items():
+            if not features:
+                raise InputError(
+                    f"group {name!r} is empty; put features into it, or choose another group in "
+                    "the structure."
+                )
+        return used
+
+    def demands(self) -> dict[str, Any]:
+        """The arguments of `opdt.Constraints` that are not their defaults."""
+        plain = Constraints()
+        return {
+            name: getattr(self, name)
+            for name in DEMANDS
+            if getattr(self, name) != getattr(plain, name)
+        }
+
+    def to_json(self) -> str:
+        """The project file."""
+        from opdt.studio.project import write_project
+
+        return write_project(self)
+
+    @classmethod
+    def from_json(cls, content: str | bytes) -> Work:
+        """The work of a project file; anything wrong with it is one `InputError`."""
+        from opdt.studio.project import read_project
+
+        return read_project(content)
+
+    def _reshaped(self, said: dict[str, Any]) -> dict[str, Any]:
+        """What is said with form, depth and groups of the structure made to agree."""
+        said = dict(said)
+        form = said.get("form", self.form)
+        structure = said.get("structure", self.structure)
+        if not isinstance(structure, Structure):
+            raise InputError(f"'structure' must be a Structure, got {structure!r}.")
+        if (depth := said.pop("max_depth", None)) is not None:
+            structure = resized(structure, depth)
+        if isinstance(groups := said.get("groups"), Mapping):
+            structure = without_groups(structure, {*PREDEFINED, *groups})
+        if "form" in said:
+            structure = shaped(form, structure)
+        else:
+            form = fitting_form(form, structure)
+        return said | {"form": form, "structure": structure}
+
+    def _without_columns(self, kinds: Mapping[str, str]) -> Work:
+        """Columns that are no features any more leave groups and demands."""
+        gone = {*self.ignored, self.label}
+        turned = {n for n in {*kinds, *self.kinds} if kinds.get(n) != self.kinds.get(n)}
+        said: dict[str, Any] = {
+            "groups": {n: tuple(f for f in g if f not in gone) for n, g in self.groups.items()},
+            "directions": {f: d for f, d in self.directions.items() if f not in gone | turned},
+            "required": tuple(f for f in self.required if f not in gone),
+            "forbidden": tuple(f for f in self.forbidden if f not in gone),
+        }
+        if not isinstance(self.subsets, bool):
+            said["subsets"] = tuple(f for f in self.subsets if f not in gone | turned)
+        return replace(self, **said)
+
+
+def _members(group: str, features: Any) -> tuple[str, ...]:
+    if not group or group in PREDEFINED:
+        raise InputError(f"a group cannot be called {group!r}; choose another name.")
+    if isinstance(features, str | bytes) or not isinstance(features, list | tuple):
+        raise InputError(f"group {group!r} must be a list of columns, got {features!r}.")
+    if not all(isinstance(feature, str) for feature in features):
+        raise InputError(f"group {group!r} must list columns by name, got {list(features)!r}.")
+    return tuple(dict.fromkeys(features))
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str | int)
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not low <= value <= high:
+        raise InputError(f"'{name}' must be a number from {low:g} to {high:g}, got {value!r}.")
+    return float(value)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or not low <= value <= high:
+        raise InputError(f"'{name}' must be a whole number from {low} to {high}, got {value!r}.")
+    return int(value)
