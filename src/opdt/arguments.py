@@ -12,6 +12,7 @@ from typing import Any
 
 from opdt.errors import InputError
 from opdt.problem import Constraints, Structure, read_structure
+from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget
 from opdt.table import Table
 
@@ -19,7 +20,6 @@ StructureLike = Structure | Sequence[str] | str | Path | None
 Groups = Mapping[str, Iterable[str]]
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b", re.IGNORECASE)
-_LAZY = {"dask": "dask", "dask_expr": "dask", "pyspark": "Spark"}
 
 
 def resolve_table(X: Any, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None) -> Table:
@@ -123,11 +123,6 @@ def resolve_size(size: int | str, name: str = "'memory_limit'") -> int:
         if n_bytes > 0 and (power or not binary):
             return n_bytes
     raise InputError(f"{name} must be a number of bytes above 0 such as '2GB', got {size!r}.")
-
-
-def lazy_kind(X: Any) -> str | None:
-    """ "dask" or "Spark" for what is only computed when asked for; None for anything else."""
-    return _LAZY.get(type(X).__module__.partition(".")[0])
 
 
 def is_partitioned(X: Any) -> bool:

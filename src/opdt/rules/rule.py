@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from opdt.errors import InputError
 from opdt.rules.condition import Condition
 from opdt.rules.exports import Exports
+from opdt.rules.lazy import lazy_covers, lazy_kind
 from opdt.table import open_source, raw_column
 
 if TYPE_CHECKING:
@@ -87,7 +88,11 @@ class Rule(Exports):
         ----------
         X : data frame, mapping of columns, 2-D array or path
             Only the rule's own columns are needed. Columns of an array are called x0, x1, …
+            A dask DataFrame gives a dask Series, a Spark DataFrame a Spark Column: nothing is
+            computed yet.
         """
+        if lazy_kind(X):
+            return lazy_covers(self, X)  # type: ignore[no-any-return]
         source = open_source(X)
         fires = np.ones(source.n_rows, dtype=bool)
         for feature in self.features:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.rules.exports import Exports
+from opdt.rules.lazy import lazy_covers, lazy_kind
 from opdt.rules.rule import Rule, plain_label, same_label
 from opdt.rules.rule_list import checked_rules, label_array
 from opdt.table import open_source
@@ -85,8 +86,11 @@ class RuleSet(Exports):
         Parameters
         ----------
         X : data frame, mapping of columns, 2-D array or path
-            Only the columns of the rules are needed.
+            Only the columns of the rules are needed. A dask DataFrame gives a dask Series, a
+            Spark DataFrame a Spark Column.
         """
+        if lazy_kind(X):
+            return lazy_covers(self, X)  # type: ignore[no-any-return]
         source = open_source(X)
         fires = np.zeros(source.n_rows, dtype=bool)
         for rule in self._rules:

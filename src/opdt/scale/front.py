@@ -11,7 +11,6 @@ import numpy as np
 from opdt.arguments import (
     Groups,
     StructureLike,
-    lazy_kind,
     resolve_budget,
     resolve_constraints,
     resolve_structure,
@@ -19,6 +18,7 @@ from opdt.arguments import (
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
+from opdt.rules.lazy import lazy_kind
 from opdt.scale.answer import answer
 from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
@@ -112,12 +112,9 @@ def discover_partitioned(
     wishes = Wishes(
         shape, {**file_groups, **check_groups(groups)}, w, target, resolve_constraints(constraints)
     )
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
-        if not isinstance(given, str) and (name == "y" or given is not None):
-            raise InputError(
-                f"'{name}' must be the name of a column when the rows lie in partitions, "
-                f"got {_shown(given)}."
-            )
+    _check_column("y", "labels", y)
+    if sample_weight is not None:
+        _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, client=client)
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
     _check_wishes(schema, wishes)
@@ -129,9 +126,12 @@ def discover_partitioned(
     return replace(answer(search), details=_passes(search))
 
 
-def _shown(value: Any) -> str:
-    scalar = value is None or isinstance(value, (int, float))
-    return repr(value) if scalar else f"an object of type {type(value).__name__}"
+def _check_column(argument: str, what: str, name: Any) -> None:
+    if not isinstance(name, str):
+        raise InputError(
+            f"'{argument}' must name the column that holds the {what} where the rows lie in files "
+            f"or partitions, got {'None' if name is None else type(name).__name__}."
+        )
 
 
 def _check_wishes(schema: Schema, wishes: Wishes) -> None:
