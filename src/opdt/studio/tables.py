@@ -22,7 +22,7 @@ from opdt.errors import InputError
 from opdt.studio.profiles import Profile, cell_text, profile
 from opdt.studio.work import DataSource
 from opdt.table import Kind, open_source, read_frame
-from opdt.table.frames import check_names
+from opdt.table.frames import PandasSource, check_names
 from opdt.table.raw import Raw
 
 PREVIEW_ROWS = 20
@@ -33,12 +33,47 @@ _PLAIN_LEVELS = ("string", "integer", "floating", "boolean")
 _CATCHING = threading.Lock()
 
 
-class Part(NamedTuple):
-    """Some rows of the data: features, labels, and their positions in the whole."""
+class Columns(PandasSource):
+    """A data frame whose columns are read once, as many rules are put to the same rows."""
 
-    X: Any  # pandas.DataFrame of shape (n_rows, n_features)
-    y: Any  # pandas.Series of shape (n_rows,)
+    def __init__(self, frame: Any) -> None:
+        super().__init__(frame)
+        self._read: dict[int, Raw] = {}
+
+    def column(self, index: int) -> Raw:
+        """Return one column's values, not coded."""
+        if index not in self._read:
+            self._read[index] = super().column(index)
+        return self._read[index]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of the data.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame of shape (n_rows, n_features)
+    y : pandas.Series of shape (n_rows,)
+    rows : ndarray of shape (n_rows,)
+        Their positions in the whole.
+    """
+
+    X: Any
+    y: Any
     rows: NDArray[np.intp]
+
+    @cached_property
+    def source(self) -> Columns:
+        """The features, for whatever reads a rule's columns."""
+        return Columns(self.X)
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The classes as Python's own values, shape (n_rows,)."""
+        found = np.empty(len(self.rows), dtype=object)
+        found[:] = self.y.tolist()
+        return found
 
 
 class Split(NamedTuple):
@@ -86,7 +121,7 @@ class Loaded:
     label: str | None = None
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(each.name for each in self.profiles)
@@ -109,10 +144,14 @@ class Loaded:
         self, rows: Sequence[int] | NDArray[np.intp], columns: Sequence[str] | None = None
     ) -> tuple[tuple[str | None, ...], ...]:
         """The cells of some rows as text, row by row; None where they are missing."""
-        part = self.frame.iloc[list(rows)]
-        source = open_source(part if columns is None else part[list(columns)])
-        found = [_texts(source.column(index)) for index in range(len(source.names))]
+        at = np.asarray(rows, dtype=np.intp)
+        wanted = self.names if columns is None else columns
+        found = [_texts(self._columns.column(self.names.index(name)), at) for name in wanted]
         return tuple(zip(*found, strict=True)) if found else ()
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(self.frame)
 
     def classes(self, label: str) -> list[Any]:
         """The classes of a column in their order; one sentence if it cannot be the label."""
@@ -218,7 +257,7 @@ def load_file(path: str | Path, name: str | None = None, sha256: str | None = No
         # The user knows the file by its name, and the path is nobody's business.
         raise InputError(_without_path(str(error), path, name)) from None
     notes = tuple(_without_path(str(each.message), path, name) for each in caught)
-    return _loaded(frame, "file", name, found, notes=notes)
+    return loaded_frame(frame, name, sha256=found, notes=notes)
 
 
 def load_dataset(name: str) -> Loaded:
@@ -235,7 +274,7 @@ def load_dataset(name: str) -> Loaded:
         data = load_raw(name, folder=embedded)
     frame = data.X.assign(**{str(data.y.name): data.y})
     notes = tuple(str(each.message) for each in caught)
-    return _loaded(frame, "dataset", name, None, label=str(data.y.name), notes=notes)
+    return loaded_frame(frame, name, label=str(data.y.name), notes=notes)
 
 
 def datasets() -> list[DatasetChoice]:
@@ -247,15 +286,15 @@ def datasets() -> list[DatasetChoice]:
     ]
 
 
-def _loaded(
+def loaded_frame(
     data: Any,
-    kind: str,
     name: str,
-    sha256: str | None,
     *,
+    sha256: str | None = None,
     label: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Loaded:
+    """The table of any data frame; those that have no checksum count as datasets."""
     source = open_source(data)
     check_names(source.names)
     if len(source.names) < 2:
@@ -274,7 +313,9 @@ def _loaded(
         profiles.append(profile(column, raw))
         columns[column] = _series(pandas, raw)
     frame = pandas.DataFrame(columns)
-    known = DataSource(kind, name, sha256, source.n_rows, len(source.names))
+    known = DataSource(
+        "dataset" if sha256 is None else "file", name, sha256, source.n_rows, len(source.names)
+    )
     return Loaded(frame, known, tuple(profiles), label, notes)
 
 
@@ -291,11 +332,11 @@ def _series(pandas: Any, raw: Raw) -> Any:
     return pandas.arrays.IntegerArray(raw.values, raw.missing)
 
 
-def _texts(raw: Raw) -> list[str | None]:
-    # Dates as they are: tolist() would turn those of nanoseconds into integers.
-    values = list(raw.values) if raw.values.dtype.kind == "M" else raw.values.tolist()
-    gone = raw.mask.tolist()
-    return [None if none else cell_text(each) for each, none in zip(values, gone, strict=True)]
+def _texts(raw: Raw, rows: NDArray[np.intp]) -> list[str | None]:
+    gone = raw.mask[rows]
+    return [
+        None if none else cell_text(each) for each, none in zip(raw.values[rows], gone, strict=True)
+    ]
 
 
 def _plain(value: Any) -> Any:

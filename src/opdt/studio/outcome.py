@@ -1,0 +1,233 @@
+"""The answer to one work: the rule, its numbers on both parts of the rows, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.report import RuleReport, rule_report
+from opdt.report.formats import format_count, format_seconds
+from opdt.report.text import proof, rule_lines
+from opdt.rules import Rule
+from opdt.rules.export.prose import condition_in_words
+from opdt.solution import Solution, Status, StopReason
+from opdt.studio.regions import Region, region_of
+from opdt.studio.tables import Loaded, Part, Split
+from opdt.studio.work import Work
+
+MAX_WRONG = 200  # rows that are listed
+OTHER_COLUMNS = 8  # columns beside the rule's own that they are listed with
+PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
+
+
+class Stage(NamedTuple):
+    """What is left of the rows after one more condition; the first stage is all rows.
+
+    Attributes
+    ----------
+    condition : str
+        In words; empty for all rows.
+    covered, errors : int
+        Rows on which this and all earlier conditions hold, and those of another class.
+    """
+
+    condition: str
+    covered: int
+    errors: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the rows that are of the rule's class; NaN where none is left."""
+        return 1 - self.errors / self.covered if self.covered else float("nan")
+
+
+class WrongRow(NamedTuple):
+    """A covered row of another class: its number in the data from 1, its class, its cells."""
+
+    number: int
+    label: str
+    cells: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class WrongRows:
+    """The covered rows of another class.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The rule's own first.
+    rows : tuple of WrongRow
+        At most `MAX_WRONG`.
+    total : int
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[WrongRow, ...]
+    total: int
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The rule of a work and what is known about it.
+
+    Attributes
+    ----------
+    work : Work
+        What was asked.
+    solution : Solution
+        Equal to that of `opdt.discover` on the training rows.
+    sentence : str
+        The rule in words, or why there is none.
+    badge : str
+        What is proven, in few words: "proven optimal in 23 ms".
+    proof : str
+        What is proven, in a sentence.
+    train, held_out : RuleReport or None
+        None without a rule, or without held-out rows.
+    funnel, funnel_held_out : tuple of Stage
+    wrong, wrong_held_out : WrongRows or None
+    region : Region or None
+        The rows and the rule over its first two features; None where there is nothing to draw.
+    """
+
+    work: Work
+    solution: Solution
+    sentence: str
+    badge: str
+    proof: str
+    train: RuleReport | None = None
+    held_out: RuleReport | None = None
+    funnel: tuple[Stage, ...] = ()
+    funnel_held_out: tuple[Stage, ...] = ()
+    wrong: WrongRows | None = None
+    wrong_held_out: WrongRows | None = None
+    region: Region | None = None
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule, if there is one."""
+        return self.solution.rule
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether nothing better is possible."""
+        return self.solution.status in PROVEN
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A rule among others: its numbers on the rows it may have been found on, and on others."""
+
+    rule: Rule
+    sentence: str
+    note: str
+    train: RuleReport
+    held_out: RuleReport | None
+
+
+def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> Outcome:
+    """Everything that is shown about a solution."""
+    rule = solution.rule
+    badge, proven = badge_of(solution), _sentence(proof(solution))
+    if rule is None:
+        return Outcome(work, solution, rule_lines(solution)[0], badge, proven)
+    train, held_out = split
+    seen = measure(loaded, rule, train, work.w)
+    unseen = None if held_out is None else measure(loaded, rule, held_out, work.w)
+    return Outcome(
+        work,
+        solution,
+        rule.to_english(),
+        badge,
+        proven,
+        train=seen.report,
+        held_out=None if unseen is None else unseen.report,
+        funnel=seen.funnel,
+        funnel_held_out=() if unseen is None else unseen.funnel,
+        wrong=seen.wrong,
+        wrong_held_out=None if unseen is None else unseen.wrong,
+        region=region_of(rule, train),
+    )
+
+
+def compare(work: Work, split: Split) -> tuple[Comparison, ...]:
+    """The pinned rules side by side."""
+    return tuple(
+        Comparison(
+            pinned.rule,
+            pinned.rule.to_english(),
+            pinned.note,
+            rule_report(pinned.rule, split.train.source, split.train.labels, work.w),
+            None
+            if split.held_out is None
+            else rule_report(pinned.rule, split.held_out.source, split.held_out.labels, work.w),
+        )
+        for pinned in work.pinned
+    )
+
+
+class Measured(NamedTuple):
+    """What a rule does on some rows."""
+
+    report: RuleReport
+    funnel: tuple[Stage, ...]
+    wrong: WrongRows
+
+
+def measure(loaded: Loaded, rule: Rule, part: Part, w: float) -> Measured:
+    """The rule's numbers, its conditions one by one, and its errors on some rows."""
+    labels = part.labels
+    is_class = np.fromiter((each == rule.label for each in labels), bool, len(labels))
+    inside = np.ones(len(labels), dtype=bool)
+    stages = [_stage("", inside, is_class)]
+    for condition in rule.conditions:
+        inside = inside & Rule([condition], rule.label).covers(part.source)
+        stages.append(_stage(condition_in_words(condition), inside, is_class))
+    report = rule_report(rule, part.source, labels, w)
+    return Measured(report, tuple(stages), _wrong(loaded, rule, part, inside & ~is_class))
+
+
+def badge_of(solution: Solution) -> str:
+    """What is proven, in few words."""
+    took = format_seconds(solution.seconds)
+    if solution.status is Status.OPTIMAL:
+        return f"proven optimal in {took}"
+    if solution.status is Status.NO_PATTERN:
+        return f"proven in {took}: no pattern"
+    if solution.status is Status.INFEASIBLE:
+        return f"proven in {took}: no rule meets the demands"
+    stopped = solution.stopped_by in (StopReason.CANCELLED, StopReason.INTERRUPTED)
+    why = "stopped" if stopped else str(solution.stopped_by)
+    return f"not proven ({why} after {took}), gap {format_count(solution.gap)}"
+
+
+def _stage(condition: str, inside: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> Stage:
+    return Stage(condition, int(inside.sum()), int((inside & ~is_class).sum()))
+
+
+def _wrong(loaded: Loaded, rule: Rule, part: Part, wrong: NDArray[np.bool_]) -> WrongRows:
+    at = np.flatnonzero(wrong)
+    shown = at[:MAX_WRONG]
+    columns = wrong_columns(rule, tuple(part.X.columns))
+    cells = loaded.cells(part.rows[shown], columns) if len(shown) else ()
+    labels = part.labels[shown]
+    rows = tuple(
+        WrongRow(int(part.rows[row]) + 1, str(label), each)
+        for row, label, each in zip(shown.tolist(), labels, cells, strict=True)
+    )
+    return WrongRows(columns, rows, len(at))
+
+
+def wrong_columns(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that rows are listed with: the rule's own, and a few of the others."""
+    others = [name for name in names if name not in rule.features]
+    return (*rule.features, *others[:OTHER_COLUMNS])
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] + "."
