@@ -19,6 +19,7 @@ from opdt.datasets import load as load_raw
 from opdt.datasets.optional import require
 from opdt.datasets.registry import find
 from opdt.errors import InputError
+from opdt.studio.builtin import BUILT_IN, load_built_in
 from opdt.studio.profiles import Profile, cell_text, profile
 from opdt.studio.work import DataSource
 from opdt.table import Kind, open_source, read_frame
@@ -27,7 +28,6 @@ from opdt.table.raw import Raw
 
 PREVIEW_ROWS = 20
 MAX_CLASSES = 50
-EMBEDDED = Path(__file__).parent / "data"  # raw files that are always there
 _PLAIN_LEVELS = ("string", "integer", "floating", "boolean")
 # `warnings.catch_warnings` changes what all threads share, so only one may do it at a time.
 _CATCHING = threading.Lock()
@@ -262,28 +262,31 @@ def load_file(path: str | Path, name: str | None = None, sha256: str | None = No
 
 def load_dataset(name: str) -> Loaded:
     """One of the datasets of `datasets()`, which takes no network."""
+    if name in BUILT_IN:
+        return loaded_frame(load_built_in(name), name, label=BUILT_IN[name].label)
     source = find(name)
     if name not in [choice.name for choice in datasets()]:
         raise InputError(
             f"the data of {source.title!r} are not on this computer; "
             f"run: opdt datasets fetch {name}"
         )
-    embedded = EMBEDDED if (EMBEDDED / name).is_dir() else None
     with _CATCHING, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = load_raw(name, folder=embedded)
+        data = load_raw(name)
     frame = data.X.assign(**{str(data.y.name): data.y})
     notes = tuple(str(each.message) for each in caught)
     return loaded_frame(frame, name, label=str(data.y.name), notes=notes)
 
 
 def datasets() -> list[DatasetChoice]:
-    """The datasets that are on this computer, the one that comes with opdt among them."""
-    return [
+    """The datasets that are on this computer, those of scikit-learn first."""
+    always = [DatasetChoice(name, each.title, each.about) for name, each in BUILT_IN.items()]
+    fetched = [
         DatasetChoice(each.name, each.title, each.about)
         for each in available()
-        if each.path is not None or (EMBEDDED / each.name).is_dir()
+        if each.path is not None
     ]
+    return always + fetched
 
 
 def loaded_frame(
