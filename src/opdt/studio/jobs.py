@@ -1,0 +1,179 @@
+"""Work that takes time, on threads of its own: the newest of a kind wins, all can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from opdt.errors import OpdtError
+
+_LOG = logging.getLogger("opdt.studio")
+_NICE = 5  # below the thread of the pages, which must answer however much is searched
+UNEXPECTED = "something went wrong that should not have; the log of the server says what."
+
+
+class Job:
+    """One piece of work.
+
+    Attributes
+    ----------
+    kind : str
+    cancel : threading.Event
+        Set when the work should end; what it has found by then still counts.
+    superseded : bool
+        Whether nobody waits for the answer any more.
+    future : asyncio.Future
+        The answer; None where it failed or is of no interest any more.
+    """
+
+    def __init__(self, kind: str, before: Job | None, loop: asyncio.AbstractEventLoop) -> None:
+        self.kind = kind
+        self.cancel = threading.Event()
+        self.superseded = False
+        self.future: asyncio.Future[Any] = loop.create_future()
+        self.ended = threading.Event()
+        self.before = before
+
+    def drop(self) -> None:
+        """End it and forget its answer."""
+        self.superseded = True
+        self.cancel.set()
+
+
+class Jobs:
+    """The jobs of one session; to be used on its event loop only.
+
+    Parameters
+    ----------
+    changed : callable
+        Called when the kinds of jobs under way have changed.
+    failed : callable
+        Told one sentence when a job fails.
+    """
+
+    def __init__(self, changed: Callable[[], None], failed: Callable[[str], None]) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._changed, self._failed = changed, failed
+        self._current: dict[str, Job] = {}
+        self._closed = False
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of the jobs under way."""
+        return frozenset(self._current)
+
+    def start(
+        self, kind: str, task: Callable[[Job], Any], done: Callable[[Any], None] | None = None
+    ) -> asyncio.Future[Any]:
+        """Run `task` on a thread of its own, once the job of the same kind before it has ended.
+
+        That one is told to end, and its answer is forgotten. `done` is told the answer on the
+        event loop.
+        """
+        before = self._current.get(kind)
+        if before is not None:
+            before.drop()
+        job = Job(kind, before, self.loop)
+        if self._closed:
+            job.future.set_result(None)
+            return job.future
+        self._current[kind] = job
+        thread = threading.Thread(
+            target=self._run, args=(job, task, done), name=f"studio-{kind}", daemon=True
+        )
+        thread.start()
+        if before is None:
+            self._changed()
+        return job.future
+
+    def tell(self, job: Job, news: Callable[[], None]) -> None:
+        """Call `news` on the event loop, unless nobody waits for the job; from any thread."""
+
+        def heard() -> None:
+            if not job.superseded and not job.future.done():
+                news()
+
+        self._on_loop(heard)
+
+    def stop(self, kind: str | None = None) -> None:
+        """End the job of a kind, or all, with what they have found."""
+        for job in list(self._current.values()):
+            if kind is None or job.kind == kind:
+                job.cancel.set()
+
+    def drop(self, kind: str) -> None:
+        """End the job of a kind and forget its answer."""
+        job = self._current.pop(kind, None)
+        if job is not None:
+            job.drop()
+            _answer(job, None)
+            self._changed()
+
+    def close(self) -> None:
+        """End all jobs and forget their answers; no other is ever started."""
+        self._closed = True
+        for job in self._current.values():
+            job.drop()
+            _answer(job, None)
+        self._current.clear()
+
+    async def wait(self) -> None:
+        """Wait until no job is under way."""
+        while self._current:
+            await asyncio.wait([job.future for job in self._current.values()])
+
+    def _run(self, job: Job, task: Callable[[Job], Any], done: Any) -> None:
+        """Run on the thread of the job."""
+        if job.before is not None:
+            job.before.ended.wait()
+            job.before = None
+        answer, failure = None, None
+        try:
+            if not job.superseded:
+                _be_polite()
+                answer = task(job)
+        except OpdtError as error:
+            failure = str(error)
+        except Exception:
+            if not job.superseded:
+                _LOG.exception("a job of the kind %r failed", job.kind)
+            failure = UNEXPECTED
+        finally:
+            job.ended.set()
+        self._on_loop(lambda: self._finish(job, answer, failure, done))
+
+    def _finish(self, job: Job, answer: Any, failure: str | None, done: Any) -> None:
+        """Hand the answer over, on the event loop."""
+        if job.superseded:
+            _answer(job, None)
+            return
+        if self._current.get(job.kind) is job:
+            del self._current[job.kind]
+        if failure is not None:
+            self._failed(failure)
+        elif done is not None:
+            done(answer)
+        _answer(job, answer)
+        self._changed()
+
+    def _on_loop(self, call: Callable[[], None]) -> None:
+        try:
+            self.loop.call_soon_threadsafe(call)
+        except RuntimeError:
+            _LOG.debug("the event loop has ended before a job")
+
+
+def _answer(job: Job, answer: Any) -> None:
+    if not job.future.done():
+        job.future.set_result(answer)
+
+
+def _be_polite() -> None:
+    """Let the thread of the pages go first; on Linux each thread has a priority of its own."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

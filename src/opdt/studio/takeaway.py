@@ -1,0 +1,130 @@
+"""Files to take away: the report, the rule, the script that repeats all, and the project."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from opdt.errors import InputError
+from opdt.rules import Rule
+from opdt.rules.rule_json import rule_to_json
+from opdt.studio.code import script
+from opdt.studio.outcome import Outcome
+from opdt.studio.solver import Solver
+from opdt.studio.work import Work
+
+KINDS = ("report", "json", "sql", "script", "project")
+# matplotlib, which draws the pictures of a report, is made for one thread.
+_DRAWING = threading.Lock()
+
+
+class Takeaway(NamedTuple):
+    """A file: its name, its content, and its media type."""
+
+    name: str
+    content: bytes
+    media_type: str
+
+
+def make(
+    what: str,
+    solver: Solver,
+    work: Work,
+    outcome: Outcome | None,
+    *,
+    dialect: str = "duckdb",
+    title: str | None = None,
+) -> Takeaway:
+    """One file; blocks, a report for a second or more.
+
+    Parameters
+    ----------
+    what : {"report", "json", "sql", "script", "project"}
+    solver : Solver
+        With the data.
+    work : Work
+        For script and project.
+    outcome : Outcome or None
+        For report, json and sql; its own work says what was asked.
+    dialect : str
+        Of SQL; see `opdt.rules.export.dialects`.
+    title : str, optional
+        Of the report.
+    """
+    if what not in KINDS:
+        raise InputError(f"'what' must be one of {', '.join(KINDS)}, got {what!r}.")
+    stem = _stem(work)
+    if what == "project":
+        return Takeaway(f"{stem}.opdt.json", work.to_json().encode(), "application/json")
+    if what == "script":
+        return Takeaway(f"{stem}.py", script(work).encode(), "text/x-python")
+    if outcome is None:
+        raise InputError("there is no rule yet; wait until one is found.")
+    if what == "report":
+        content = html_report(solver, outcome, title)
+        return Takeaway(f"{stem}-report.html", content.encode(), "text/html")
+    rule = _rule(outcome)
+    if what == "json":
+        text = rule_to_json(rule, _info(outcome)) + "\n"
+        return Takeaway(f"{stem}-rule.json", text.encode(), "application/json")
+    text = rule.to_sql_case(dialect, types=_types(solver, outcome)) + "\n"
+    return Takeaway(f"{stem}-rule.sql", text.encode("utf-8", "backslashreplace"), "application/sql")
+
+
+def html_report(solver: Solver, outcome: Outcome, title: str | None = None) -> str:
+    """The page of `opdt.report` about the rule, with training and held-out rows."""
+    from opdt.report.report import report
+
+    work = outcome.work
+    train, held_out = solver.split(work)
+    with _DRAWING:
+        page = report(
+            outcome.solution,
+            train.X,
+            train.y,
+            None if held_out is None else held_out.X,
+            None if held_out is None else held_out.y,
+            title=title or f"The best rule for {work.label}, and what is proven about it",
+            settings=work.arguments(),
+        )
+        return page.html()
+
+
+def _rule(outcome: Outcome) -> Rule:
+    if outcome.rule is None:
+        raise InputError("there is no rule to take away; lower the price of an error.")
+    return outcome.rule
+
+
+def _types(solver: Solver, outcome: Outcome) -> Any:
+    from opdt.rules.export.plan import column_types
+
+    return column_types(solver.split(outcome.work).train.X)
+
+
+def _info(outcome: Outcome) -> dict[str, Any]:
+    """What is written beside the rule for people."""
+    solution = outcome.solution
+    found: dict[str, Any] = {
+        "status": str(solution.status),
+        "vi": solution.value,
+        "bound": solution.bound,
+        "w": outcome.work.w,
+    }
+    for name, report in (("train", outcome.train), ("held_out", outcome.held_out)):
+        if report is not None:
+            found[name] = {
+                "rows": report.n_rows,
+                "covered": report.covered,
+                "errors": report.errors,
+            }
+    return found
+
+
+def _stem(work: Work) -> str:
+    """The name of the data as it can stand in the name of a file, anywhere."""
+    name = work.source.name if work.source is not None else "opdt"
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(name).name.split(".")[0]).strip("-")
+    return stem[:60] or "opdt"
