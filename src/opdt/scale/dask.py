@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-import threading
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from queue import Empty, SimpleQueue
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from opdt.errors import InputError
-from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch, require
+from opdt.errors import EngineFailure, InputError, OpdtError
+from opdt.scale.scanner import (
+    Parts,
+    Scanner,
+    Source,
+    Task,
+    Watch,
+    first_line,
+    from_bytes,
+    require,
+    to_bytes,
+)
+from opdt.scale.schema import agree
 
-FAN_IN = 8  # results that are added up at once, where they are
-BEAT = 0.2  # seconds between two looks at the clock
+FAN_IN = 4  # results that are added up at once, where they are
+BEAT = 0.1  # seconds between two looks at the clock
+WHOLE = "the dask DataFrame"
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 class DaskScanner(Scanner):
     """The partitions of a dask DataFrame.
+
+    A pass is one graph: a task for each partition, whose results are added up in a tree on the
+    workers. Where tasks run, and that they run again when a worker is lost, is left to Dask.
 
     Parameters
     ----------
@@ -28,67 +48,253 @@ class DaskScanner(Scanner):
         require("dask.dataframe", "dask")
         self._frame = frame
         self._client = client if client is not None else _current_client()
+        if self._client is not None and self._client.asynchronous:
+            raise InputError("the Dask client is asynchronous; give one made without that option.")
+        self._names = {str(name): name for name in frame.columns}
+        self._sources: list[Source] = []
+        self._declared = pa.schema([])  # the columns whose type the frame tells
 
     def sources(self) -> list[Source]:
-        """The schema of the frame, which all partitions share."""
-        schema = pa.Schema.from_pandas(self._frame._meta_nonempty, preserve_index=False)
-        return [Source("the dask DataFrame", schema)] * max(1, self._frame.npartitions)
+        """The schema that the frame declares; where it does not tell, that of each partition."""
+        if not self._sources:
+            schema = _schema_of(self._frame)
+            unclear = [name for name in schema.names if _is_unclear(self._frame, self._names[name])]
+            n_parts = max(1, self._frame.npartitions)
+            self._sources = [Source(WHOLE, schema)] * n_parts
+            self._declared = pa.schema([f for f in schema if f.name not in unclear])
+            if unclear:
+                found = self.scan(_Types(tuple(unclear)), lambda done, parts: None)
+                self._sources = [
+                    Source(_name(at), _filled(schema, unclear, found.get(str(at))))
+                    for at in range(n_parts)
+                ]
+        return self._sources
 
     def scan(self, task: Task, watch: Watch) -> Parts:
-        """One pass, as a graph of tasks that add up in a tree."""
-        delayed = require("dask", "dask").delayed
-        shipped = delayed(task, traverse=False)
-        run = delayed(_run, pure=False)
-        columns = list(dict.fromkeys(task.columns))
-        leaves = [
-            run(shipped, part, at) for at, part in enumerate(self._frame[columns].to_delayed())
-        ]
-        level = leaves or [run(shipped, None, 0)]
-        merge = delayed(_merge, pure=False)
+        """One pass over the partitions."""
+        dask = require("dask", "dask")
+        columns = [self._names[name] for name in dict.fromkeys(task.columns)]
+        shipped = dask.delayed(_Shipped(task, self._declared), traverse=False)
+        # fused with what makes the partition: one task reads and counts it, so that rows stay
+        leaves = (
+            self._frame[columns]
+            .map_partitions(
+                _run,
+                shipped,
+                meta=self._frame._meta,
+                enforce_metadata=False,
+                transform_divisions=False,
+            )
+            .to_delayed()
+        )
+        level = leaves
+        merge = dask.delayed(_merge, pure=False)
         while len(level) > 1:
             level = [merge(shipped, level[at : at + FAN_IN]) for at in range(0, len(level), FAN_IN)]
+        total = dask.delayed(_pack, pure=False)(level[0])
         if self._client is None:
-            watch(0, len(leaves))
-            return dict(level[0].compute(scheduler="threads"))
-        return self._wait(level[0], len(leaves), watch)
+            return from_bytes(self._here(leaves, total, watch))
+        with dask.config.set({LARGE_GRAPH: "1GB"}):  # thousands of boxes take some megabytes
+            data = self._there(leaves, total, watch)
+        self.bytes_moved += _size(task) + len(data)
+        return from_bytes(data)
 
-    def _wait(self, total: Any, n_parts: int, watch: Watch) -> Parts:
-        """Wait for the workers, looking at the clock meanwhile."""
-        future = self._client.compute(total)
-        finished = threading.Event()
-        future.add_done_callback(lambda _: finished.set())
+    def _here(self, leaves: list[Any], total: Any, watch: Watch) -> bytes:
+        """By the threads of this process."""
+        places = {leaf.key: at for at, leaf in enumerate(leaves)}
+        done = 0
+
+        def told(key: Any, *_: Any) -> None:
+            nonlocal done
+            done += key in places
+            watch(done, len(leaves))
+
+        watch(0, len(leaves))
         try:
-            while not finished.wait(BEAT):
-                watch(0, n_parts)
-            return dict(future.result())
+            with require("dask.callbacks", "dask").Callback(posttask=told):
+                return bytes(total.compute(scheduler="threads"))
+        except Exception as error:
+            raise _sentence(error, None, leaves) from None
+
+    def _there(self, leaves: list[Any], total: Any, watch: Watch) -> bytes:
+        """By the workers of the client, looking at the clock meanwhile.
+
+        A partition's future tells that it is done, and is let go at once: its result is kept no
+        longer than until it is added up.
+        """
+        *futures, last = self._client.compute([*leaves, total])
+        running = {future.key: (at, future) for at, future in enumerate(futures)}
+        ended: SimpleQueue[Any] = SimpleQueue()
+        for future in (*futures, last):
+            future.add_done_callback(lambda one: ended.put((one.key, one.status)))
+        del futures, future
+        try:
+            while True:
+                watch(len(leaves) - len(running), len(leaves))
+                try:
+                    key, status = ended.get(timeout=BEAT)
+                except Empty:
+                    continue
+                place, one = running.pop(key, (None, last))
+                if status != "finished":
+                    raise _sentence(_exception_of(one), place, leaves) from None
+                if one is last:
+                    watch(len(leaves), len(leaves))
+                    return bytes(last.result())
         finally:
-            future.cancel()
+            self._client.cancel([last, *(future for _, future in running.values())])
+
+
+class _Shipped:
+    """A task, and the types that every partition should hold."""
+
+    def __init__(self, task: Task, declared: pa.Schema) -> None:
+        self.task, self.declared = task, declared
+
+
+class _Types(Task):
+    """The types of some columns in each partition."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns = columns
+
+    def run(self, batches: Iterable[pa.Table], place: int) -> Parts:
+        """An empty table of the partition's types, under its number."""
+        return {str(place): table.slice(0, 0) for table in batches}
+
+    def merge(self, one: Parts, two: Parts) -> Parts:
+        """Those of all partitions."""
+        return {**one, **two}
 
 
 def _current_client() -> Any:
-    """The client of this process, if `dask.distributed` has one."""
+    """The client of this process; there is none where `distributed` was never imported."""
+    module = sys.modules.get("distributed")
+    if module is None:
+        return None
     try:
-        return require("dask.distributed", "dask").get_client()
-    except (ImportError, ValueError):
+        return module.Client.current()
+    except ValueError:
         return None
 
 
-def _run(task: Task, frame: Any, place: int) -> Parts:
-    if frame is None or not len(frame):
+def _schema_of(frame: Any) -> pa.Schema:
+    try:
+        return pa.Schema.from_pandas(frame._meta_nonempty, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"cannot use {WHOLE}: {first_line(error)}.") from None
+
+
+def _is_unclear(frame: Any, name: Any) -> bool:
+    """Whether a column may hold anything: objects, or categories that Dask does not know."""
+    dtype = frame.dtypes[name]
+    return dtype.kind == "O" and (
+        dtype.name == "object" or (dtype.name == "category" and not frame[name].cat.known)
+    )
+
+
+def _filled(schema: pa.Schema, unclear: Sequence[str], found: pa.Table | None) -> pa.Schema:
+    """The schema with the types found in a partition; an empty partition has none."""
+    for name in unclear:
+        dtype = pa.null() if found is None else found.schema.field(name).type
+        schema = schema.set(schema.get_field_index(name), pa.field(name, dtype))
+    return schema
+
+
+def _name(place: int) -> str:
+    return f"partition {place} of {WHOLE}"
+
+
+# -- on the workers --------------------------------------------------------------------------
+
+
+def _run(frame: Any, shipped: _Shipped, partition_info: Any = None) -> Parts:
+    task, place = shipped.task, partition_info["number"]
+    if not len(frame):
         return task.run(iter(()), place)
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise InputError(f"cannot read partition {place}: {reason}.") from None
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"cannot read {_name(place)}: {first_line(error)}.") from None
+    declared = [f for f in shipped.declared if f.name in table.column_names]
+    if len(declared) > 1:  # one of them takes the part of the target
+        own = pa.schema([table.schema.field(f.name) for f in declared])
+        sources = [Source(f"the dtypes of {WHOLE}", pa.schema(declared)), Source(_name(place), own)]
+        agree(sources, declared[-1].name)
     try:
         return task.run([table], place)
     except InputError as error:
-        raise InputError(f"partition {place}: {error}") from None
+        raise InputError(f"in {_name(place)}: {error}") from None
+    except OpdtError:
+        raise
+    except Exception as error:
+        raise EngineFailure(f"{_name(place)}: {type(error).__name__}: {error}") from error
 
 
-def _merge(task: Task, parts: list[Parts]) -> Parts:
-    total = parts[0]
+def _merge(shipped: _Shipped, parts: list[Parts]) -> Parts:
+    # A copy: merging may add to the first result in place, but Dask keeps that result, and would
+    # add it up once more if the worker that holds the sum were lost.
+    total = {n: np.array(v) if isinstance(v, np.ndarray) else v for n, v in parts[0].items()}
     for part in parts[1:]:
-        total = task.merge(total, part)
+        total = shipped.task.merge(total, part)
     return total
+
+
+def _pack(parts: Parts) -> bytes:
+    # As bytes: arrays that Dask delivers are read-only, for which Numba would compile every
+    # kernel of the driver once more, for many seconds.
+    return to_bytes(parts)
+
+
+# -- what went wrong -------------------------------------------------------------------------
+
+
+def _exception_of(future: Any) -> Exception:
+    try:
+        error = future.exception()
+    except Exception as lost:  # the cluster is gone, or someone else cancelled the future
+        error = lost
+    return error if isinstance(error, Exception) else RuntimeError(f"it was {future.status}")
+
+
+def _sentence(error: Exception, place: int | None, parts: Sequence[Any]) -> Exception:
+    """What a worker raised as one sentence; what the rows or the library raised stays."""
+    if isinstance(error, OpdtError) or type(error).__name__ == "Stopped":
+        return error
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("opdt"):
+        return InputError("the Dask workers cannot import opdt; install the same version there.")
+    name = WHOLE if place is None else _name(place)
+    if type(error).__name__ == "KilledWorker":
+        return InputError(
+            f"cannot read {name}: several workers died of it, most likely for want of memory; "
+            "make the partitions smaller."
+        )
+    path = None if place is None else next(_paths(parts[place]), None)
+    where = name if path is None else f"{path!r} ({name})"
+    return InputError(f"cannot read {where}: {first_line(error)}.")
+
+
+def _paths(part: Any) -> Iterator[str]:
+    """The files that the graph of a partition names."""
+    graph = dict(part.__dask_graph__())
+    waiting, seen = [graph.get(part.key)], set()
+    while waiting:
+        node = waiting.pop()
+        path = getattr(node, "path", None) or getattr(getattr(node, "fragment", None), "path", None)
+        if isinstance(path, str):
+            yield path
+        elif isinstance(node, str):
+            if os.sep in node:
+                yield node
+        elif isinstance(node, (list, tuple, dict)):
+            waiting.extend(node.values() if isinstance(node, dict) else node)
+        elif node is not None:
+            waiting.extend([*getattr(node, "args", ()), *getattr(node, "kwargs", {}).values()])
+            for key in getattr(node, "dependencies", ()):
+                if key not in seen:
+                    seen.add(key)
+                    waiting.append(graph.get(key))
+
+
+def _size(task: Task) -> int:
+    return len(require("distributed.protocol.pickle", "dask").dumps(task))

@@ -45,7 +45,16 @@ class Task(ABC):
 
 
 class Scanner(ABC):
-    """Applies a task to every partition and adds up what it returns."""
+    """Applies a task to every partition and adds up what it returns.
+
+    Attributes
+    ----------
+    bytes_moved : int
+        Bytes sent so far between this process and the workers: tasks there, results back; 0 where
+        there are no workers.
+    """
+
+    bytes_moved: int = 0
 
     @abstractmethod
     def sources(self) -> list[Source]:
@@ -75,8 +84,25 @@ def require(package: str, extra: str) -> Any:
         ) from error
 
 
+def first_line(error: BaseException) -> str:
+    """What an exception of another library says, without the lines that follow, or its name."""
+    lines = str(error).strip().split("\n")
+    return lines[0].strip().rstrip(".:") or type(error).__name__
+
+
 def to_bytes(parts: Parts) -> bytes:
-    """A result as bytes, for transports that carry nothing else."""
+    """A result as bytes, compressed: counts are mostly small, and their bytes mostly zero."""
+    data = _written(parts)
+    return len(data).to_bytes(8, "little") + bytes(pa.compress(data, "zstd"))
+
+
+def from_bytes(data: bytes) -> Parts:
+    """The result that `to_bytes` wrote, in arrays that may be written to."""
+    size = int.from_bytes(data[:8], "little")
+    return dict(_read_parts(bytes(pa.decompress(data[8:], size, "zstd"))))
+
+
+def _written(parts: Parts) -> bytes:
     out = io.BytesIO()
     for name, part in parts.items():
         body = io.BytesIO()
@@ -90,11 +116,6 @@ def to_bytes(parts: Parts) -> bytes:
         out.write(np.array([len(head), body.tell()], np.int64).tobytes())
         out.write(head + body.getvalue())
     return out.getvalue()
-
-
-def from_bytes(data: bytes) -> Parts:
-    """The result that `to_bytes` wrote."""
-    return dict(_read_parts(data))
 
 
 def _read_parts(data: bytes) -> Iterator[tuple[str, Any]]:
