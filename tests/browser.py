@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,3 +42,49 @@ def chromium(profile: Path) -> Iterator[object]:
         yield browser
     finally:
         browser.quit()
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """What `condition` returns once it is true; a page may be busy, so failures are tried again."""
+    from selenium.common.exceptions import WebDriverException
+
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            found = condition()
+        except WebDriverException:
+            found = None
+        if found or time.monotonic() > end:
+            assert found, "it did not happen in time"
+            return found
+        time.sleep(0.05)
+
+
+def element(browser: Any, testid: str, seconds: float = 20.0) -> Any:
+    """The visible element with this `data-testid`, once it is there."""
+
+    def visible() -> Any:
+        found = browser.find_elements("css selector", f'[data-testid="{testid}"]')
+        return next((each for each in found if each.is_displayed()), None)
+
+    return wait_for(visible, seconds)
+
+
+def text_of(browser: Any, testid: str) -> str:
+    """The text of the element with this `data-testid`; empty where there is none."""
+    script = """
+        const found = document.querySelector(`[data-testid="${arguments[0]}"]`);
+        return found ? found.textContent : "";
+    """
+    return str(browser.execute_script(script, testid))
+
+
+def choose(browser: Any, testid: str, words: str) -> None:
+    """Choose the option with these words in a drop-down list."""
+    from selenium.webdriver.support.select import Select
+
+    def chosen() -> bool:
+        Select(element(browser, testid)).select_by_visible_text(words)
+        return True
+
+    wait_for(chosen)

@@ -21,6 +21,7 @@ from opdt.cli.report import report
 from opdt.cli.reproduce import reproduce
 from opdt.cli.significance import significance
 from opdt.cli.structure import structure
+from opdt.cli.studio import studio
 
 app = typer.Typer(
     name="opdt",
@@ -89,6 +90,13 @@ app.command(
         "opdt path patients.csv --target outcome --frontier --max-errors 20 --plot path.png",
     )
 )(path)
+app.command(
+    epilog=examples(
+        "opdt studio",
+        "opdt studio patients.csv --target outcome",
+        "OPDT_STUDIO_PASSWORD=… opdt studio --host 0.0.0.0 --no-browser",
+    )
+)(studio)
 app.add_typer(structure, name="structure")
 app.add_typer(datasets, name="datasets")
 app.command(

@@ -1,0 +1,257 @@
+"""Tables of all kinds on the page, hostile ones above all, in a real browser."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+from browser import choose, element, text_of, wait_for
+from studio_server import running
+
+from opdt.studio.web.uploads import shown_name
+
+LIMIT_MB = 3
+ATTACK = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("data"), "--upload-limit", str(LIMIT_MB)) as server:
+        yield server
+
+
+@pytest.fixture
+def page(browser, server):
+    """A new tab, which knows nothing of the others."""
+    for handle in browser.window_handles[1:]:
+        browser.switch_to.window(handle)
+        browser.close()
+    browser.switch_to.window(browser.window_handles[0])
+    browser.get("about:blank")
+    browser.switch_to.new_window("tab")
+    browser.get(server.url)
+    element(browser, "upload")
+    yield browser
+    problems = [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+    assert problems == []
+    assert browser.title == "opdt Studio"
+
+
+def send(page, path) -> None:
+    """Choose a file for the upload."""
+    page.find_element("css selector", "[data-testid=upload-input]").send_keys(str(path))
+
+
+def summary(page, name: str) -> str:
+    return wait_for(lambda: name in (text := text_of(page, "data-summary")) and text)
+
+
+def said(page, word: str) -> str:
+    """The sentence of the banner, once it has this word."""
+    return wait_for(lambda: word in (text := element(page, "error").text) and text)
+
+
+def patients(n_rows: int = 60, seed: int = 1) -> list[tuple[float, str, str]]:
+    """Rows in which the rule is: a value of at least 5 is ill."""
+    draw = random.Random(seed)
+    values = [round(draw.uniform(0, 10), 1) for _ in range(n_rows)]
+    return [(v, draw.choice("ab"), "ill" if v >= 5 else "well") for v in values]
+
+
+# -- usual tables ----------------------------------------------------------------------------------
+
+
+def test_a_table_is_shown_and_its_columns_can_be_read_otherwise(page, tmp_path):
+    rows = "\n".join(f"{v},{g},{y}" for v, g, y in patients())
+    (tmp_path / "patients.csv").write_text(f"value,ward,outcome\n{rows}\n,,ill\n")
+    send(page, tmp_path / "patients.csv")
+    shown = summary(page, "patients.csv")
+    assert "61 rows" in shown
+    assert "3 columns" in shown
+    assert "2 of 183 cells missing" in shown
+    choose(page, "label", "outcome")
+    wait_for(lambda: "value" in text_of(page, "sentence"))
+    assert "ill" in text_of(page, "balance")
+    kinds = page.find_elements("css selector", "[data-testid=kind]")
+    assert [each.get_property("value") for each in kinds] == ["0", "1"]
+    choose(page, "kind", "ignored")
+    wait_for(lambda: "value" not in text_of(page, "sentence"))
+    element(page, "undo").click()
+    wait_for(lambda: "value" in text_of(page, "sentence"))
+    element(page, "data-rows").click()
+    wait_for(lambda: "missing" not in text_of(page, "data-panel").split("First rows")[0])
+    cells = page.find_elements("css selector", "[data-testid=data-panel] tbody td")
+    assert cells[0].text == f"{patients()[0][0]:g}"
+
+
+def test_the_class_and_the_held_out_share_can_be_chosen(page):
+    choose(page, "dataset", "Heart Failure Clinical Records")
+    summary(page, "heart_failure")
+    wait_for(lambda: text_of(page, "sentence"))
+    names = [each.text for each in page.find_elements("css selector", "[data-testid=target] option")]
+    assert names[0] == "best over all classes"
+    choose(page, "target", names[1])
+    wait_for(lambda: names[1] in text_of(page, "sentence"))
+    assert page.find_elements("css selector", "[data-testid=report-held-out]")
+    choose(page, "held-out", "none")
+    wait_for(lambda: not page.find_elements("css selector", "[data-testid=report-held-out]"))
+
+
+def test_parquet_is_read(page, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    values, wards, outcomes = zip(*patients(), strict=True)
+    table = pyarrow.table({"value": values, "ward": wards, "outcome": outcomes})
+    parquet.write_table(table, tmp_path / "patients.parquet")
+    send(page, tmp_path / "patients.parquet")
+    assert "60 rows" in summary(page, "patients.parquet")
+
+
+def test_a_reload_keeps_the_work_and_another_tab_does_not_see_it(page, server, tmp_path):
+    rows = "\n".join(f"{v},{g},{y}" for v, g, y in patients())
+    (tmp_path / "mine.csv").write_text(f"value,ward,outcome\n{rows}\n")
+    send(page, tmp_path / "mine.csv")
+    summary(page, "mine.csv")
+    choose(page, "label", "outcome")
+    before = wait_for(lambda: text_of(page, "sentence"))
+    page.refresh()
+    summary(page, "mine.csv")
+    assert wait_for(lambda: text_of(page, "sentence")) == before
+    page.switch_to.new_window("tab")
+    page.get(server.url)
+    element(page, "upload")
+    assert text_of(page, "data-summary") == ""
+    assert "mine.csv" not in page.page_source
+
+
+def test_a_file_can_be_dropped_anywhere(page):
+    script = """
+        const rows = Array.from({length: 40}, (_, k) => `${k},${k < 20 ? "a" : "b"}`);
+        const file = new File([["number,class", ...rows].join("\\n")], "dropped.csv");
+        const transfer = new DataTransfer();
+        transfer.items.add(file);
+        const where = document.querySelector("[data-testid=rule-panel]");
+        for (const what of ["dragover", "drop"])
+            where.dispatchEvent(new DragEvent(what, {dataTransfer: transfer, bubbles: true}));
+    """
+    page.execute_script(script)
+    assert "40 rows" in summary(page, "dropped.csv")
+
+
+# -- hostile tables --------------------------------------------------------------------------------
+
+
+def test_names_and_values_are_only_ever_text(page, tmp_path):
+    name = f"{ATTACK} \"quoted\" 'twice' `{{{{1+1}}}}` ${{1}} :onclick=alert(1)"
+    quoted = '"' + name.replace('"', '""') + '"'
+    rows = "\n".join(f"{v},{quoted if y == 'ill' else 'well'}" for v, _, y in patients())
+    (tmp_path / "hostile.csv").write_text(f"{quoted},{quoted[:-1]} class\"\n{rows}\n")
+    send(page, tmp_path / "hostile.csv")
+    summary(page, "hostile.csv")
+    choose(page, "label", f"{name} class")
+    wait_for(lambda: "5" in text_of(page, "sentence"))
+    for testid in ("data-panel", "balance", "sentence"):
+        assert name in text_of(page, testid)
+    element(page, "data-rows").click()
+    wait_for(lambda: name in text_of(page, "data-panel"))
+    page.refresh()
+    wait_for(lambda: name in text_of(page, "sentence"))
+    assert page.execute_script("return document.querySelectorAll('main img').length") == 0
+
+
+def test_two_thousand_columns_stay_usable(page, tmp_path):
+    draw = random.Random(2)
+    head = ",".join([*(f"gene {k}" for k in range(1999)), "outcome"])
+    rows = []
+    for value, _, outcome in patients(40):
+        cells = [str(draw.randrange(10)) for _ in range(1998)]
+        rows.append(",".join([*cells, str(value), outcome]))
+    (tmp_path / "wide.csv").write_text("\n".join([head, *rows]))
+    send(page, tmp_path / "wide.csv")
+    assert "2,000 columns" in summary(page, "wide.csv")
+    assert len(page.find_elements("css selector", "[data-testid=column]")) <= 20
+    element(page, "next-columns").click()
+    wait_for(lambda: "13 to 24 of 2,000" in text_of(page, "column-range"))
+    element(page, "find-column").send_keys("gene 1998\n")
+    wait_for(lambda: "gene 1998" in text_of(page, "column"))
+    choose(page, "label", "outcome")
+    wait_for(lambda: "gene" in text_of(page, "sentence"), seconds=60)
+
+
+def test_a_column_of_one_class_is_refused_in_one_sentence(page, tmp_path):
+    (tmp_path / "one.csv").write_text("value,outcome\n" + "1,ill\n2,ill\n3,ill\n")
+    send(page, tmp_path / "one.csv")
+    summary(page, "one.csv")
+    choose(page, "label", "outcome")
+    assert "only one class" in wait_for(lambda: text_of(page, "label-problem"))
+    assert text_of(page, "sentence") == ""
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz", "exe"])
+def test_garbage_is_refused_in_one_sentence(page, tmp_path, ending):
+    garbage = random.Random(3).randbytes(5000)
+    content = b"\x1f\x8b" + garbage if ending == "csv.gz" else garbage
+    (tmp_path / f"garbage.{ending}").write_bytes(content)
+    send(page, tmp_path / f"garbage.{ending}")
+    sentence = said(page, f"garbage.{ending}")
+    assert "Traceback" not in sentence
+    assert str(tmp_path) not in sentence
+    assert "opdt-studio-" not in sentence
+    assert text_of(page, "data-summary") == ""
+
+
+def test_a_table_with_another_delimiter_is_refused_with_its_cause(page, tmp_path):
+    (tmp_path / "hashes.csv").write_text("value#outcome\n1#ill\n2#well\n")
+    send(page, tmp_path / "hashes.csv")
+    assert "separated" in said(page, "hashes.csv")
+
+
+def test_semicolons_and_decimal_commas_are_understood(page, tmp_path):
+    rows = "\n".join(f"{v:.1f}".replace(".", ",") + f";{g};{y}" for v, g, y in patients())
+    (tmp_path / "excel.csv").write_text(f"Wert;Station;Befund\n{rows}\n", encoding="cp1252")
+    send(page, tmp_path / "excel.csv")
+    assert "3 columns" in summary(page, "excel.csv")
+    kinds = page.find_elements("css selector", "[data-testid=kind]")
+    assert kinds[0].get_property("value") == "0"  # numeric
+    choose(page, "label", "Befund")
+    wait_for(lambda: "Wert" in text_of(page, "sentence"))
+
+
+def test_a_file_over_the_limit_is_refused_and_the_page_goes_on(page, tmp_path):
+    (tmp_path / "large.csv").write_bytes(b"x" * (LIMIT_MB * 1_000_000 + 1))
+    send(page, tmp_path / "large.csv")
+    sentence = said(page, "large.csv")
+    assert f"{LIMIT_MB} MB" in sentence
+    assert "--upload-limit" in sentence
+    (tmp_path / "small.csv").write_text("a,b\n" + "1,x\n2,y\n" * 10)
+    send(page, tmp_path / "small.csv")
+    summary(page, "small.csv")
+
+
+def test_a_packed_file_is_counted_unpacked(page, tmp_path):
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 2_000_000))
+    assert (tmp_path / "bomb.csv.gz").stat().st_size < LIMIT_MB * 1_000_000
+    send(page, tmp_path / "bomb.csv.gz")
+    assert f"{LIMIT_MB} MB" in said(page, "bomb.csv.gz")
+
+
+def test_nothing_of_an_upload_is_left_on_the_disk(page, server, tmp_path):
+    (tmp_path / "gone.csv").write_text("a,b\n" + "1,x\n2,y\n" * 10)
+    send(page, tmp_path / "gone.csv")
+    summary(page, "gone.csv")
+    wait_for(lambda: [each for each in server.folder.rglob("*") if each.is_file()] == [] or None)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("../../etc/passwd.csv", "passwd.csv"),
+        ("C:\\temp\\a.csv", "a.csv"),
+        ("a\u202ecsv.exe", "acsv.exe"),
+        ("\x00\n", "file"),
+        ("x" * 500 + ".csv", "x" * 60 + "…" + "x" * 56 + ".csv"),
+    ],
+)
+def test_a_file_name_is_only_its_last_part(given, shown):
+    assert shown_name(given) == shown
