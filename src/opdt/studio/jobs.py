@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opdt.errors import OpdtError
@@ -15,6 +15,10 @@ from opdt.errors import OpdtError
 _LOG = logging.getLogger("opdt.studio")
 _NICE = 5  # below the thread of the pages, which must answer however much is searched
 UNEXPECTED = "something went wrong that should not have; the log of the server says what."
+
+
+def _nothing(_: Any) -> None:
+    """Do nothing with an answer that is awaited."""
 
 
 class Job:
@@ -35,6 +39,7 @@ class Job:
         self.kind = kind
         self.cancel = threading.Event()
         self.superseded = False
+        self.started = False
         self.future: asyncio.Future[Any] = loop.create_future()
         self.ended = threading.Event()
         self.before = before
@@ -43,6 +48,13 @@ class Job:
         """End it and forget its answer."""
         self.superseded = True
         self.cancel.set()
+
+    def chain(self) -> Iterator[Job]:
+        """The job and those before it that have not ended."""
+        job: Job | None = self
+        while job is not None:
+            yield job
+            job = job.before
 
 
 class Jobs:
@@ -68,15 +80,23 @@ class Jobs:
         return frozenset(self._current)
 
     def start(
-        self, kind: str, task: Callable[[Job], Any], done: Callable[[Any], None] | None = None
+        self,
+        kind: str,
+        task: Callable[[Job], Any],
+        done: Callable[[Any], None] = _nothing,
+        failed: Callable[[], None] | None = None,
+        grace: float = 0.0,
     ) -> asyncio.Future[Any]:
         """Run `task` on a thread of its own, once the job of the same kind before it has ended.
 
-        That one is told to end, and its answer is forgotten. `done` is told the answer on the
-        event loop.
+        That one is told to end and its answer is forgotten, unless it ends by itself within
+        `grace` seconds: so a slider that moves all the time still shows something. `done` is told the answer on the
+        event loop, or `failed` that there is none.
         """
         before = self._current.get(kind)
-        if before is not None:
+        if before is not None and before.started and grace:
+            self.loop.call_later(grace, before.drop)
+        elif before is not None:
             before.drop()
         job = Job(kind, before, self.loop)
         if self._closed:
@@ -84,7 +104,7 @@ class Jobs:
             return job.future
         self._current[kind] = job
         thread = threading.Thread(
-            target=self._run, args=(job, task, done), name=f"studio-{kind}", daemon=True
+            target=self._run, args=(job, task, done, failed), name=f"studio-{kind}", daemon=True
         )
         thread.start()
         if before is None:
@@ -104,22 +124,21 @@ class Jobs:
         """End the job of a kind, or all, with what they have found."""
         for job in list(self._current.values()):
             if kind is None or job.kind == kind:
-                job.cancel.set()
+                for each in job.chain():
+                    each.cancel.set()
 
     def drop(self, kind: str) -> None:
         """End the job of a kind and forget its answer."""
         job = self._current.pop(kind, None)
         if job is not None:
-            job.drop()
-            _answer(job, None)
+            _drop(job)
             self._changed()
 
     def close(self) -> None:
         """End all jobs and forget their answers; no other is ever started."""
         self._closed = True
         for job in self._current.values():
-            job.drop()
-            _answer(job, None)
+            _drop(job)
         self._current.clear()
 
     async def wait(self) -> None:
@@ -127,7 +146,7 @@ class Jobs:
         while self._current:
             await asyncio.wait([job.future for job in self._current.values()])
 
-    def _run(self, job: Job, task: Callable[[Job], Any], done: Any) -> None:
+    def _run(self, job: Job, task: Callable[[Job], Any], done: Any, failed: Any) -> None:
         """Run on the thread of the job."""
         if job.before is not None:
             job.before.ended.wait()
@@ -135,6 +154,7 @@ class Jobs:
         answer, failure = None, None
         try:
             if not job.superseded:
+                job.started = True
                 _be_polite()
                 answer = task(job)
         except OpdtError as error:
@@ -145,19 +165,21 @@ class Jobs:
             failure = UNEXPECTED
         finally:
             job.ended.set()
-        self._on_loop(lambda: self._finish(job, answer, failure, done))
+        self._on_loop(lambda: self._finish(job, answer, failure, done, failed))
 
-    def _finish(self, job: Job, answer: Any, failure: str | None, done: Any) -> None:
+    def _finish(self, job: Job, answer: Any, failure: str | None, done: Any, failed: Any) -> None:
         """Hand the answer over, on the event loop."""
         if job.superseded:
             _answer(job, None)
             return
         if self._current.get(job.kind) is job:
             del self._current[job.kind]
-        if failure is not None:
-            self._failed(failure)
-        elif done is not None:
+        if failure is None:
             done(answer)
+        else:
+            if failed is not None:
+                failed()
+            self._failed(failure)
         _answer(job, answer)
         self._changed()
 
@@ -166,6 +188,12 @@ class Jobs:
             self.loop.call_soon_threadsafe(call)
         except RuntimeError:
             _LOG.debug("the event loop has ended before a job")
+
+
+def _drop(job: Job) -> None:
+    for each in job.chain():
+        each.drop()
+        _answer(each, None)
 
 
 def _answer(job: Job, answer: Any) -> None:

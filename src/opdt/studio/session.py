@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from opdt.analysis.alternatives import RashomonSet
 from opdt.analysis.permutation import PermutationTest
-from opdt.analysis.repeats import RepeatProgress
 from opdt.errors import InputError, OpdtError
 from opdt.rules import Rule
-from opdt.solution import Progress
+from opdt.studio.advance import Advance, Teller
 from opdt.studio.history import History
 from opdt.studio.jobs import Job, Jobs
+from opdt.studio.observers import Observers
 from opdt.studio.outcome import Comparison, Outcome
+from opdt.studio.questions import (
+    check_columns,
+    check_label,
+    comparison_question,
+    first_work,
+    is_same,
+    question,
+    trade_off_question,
+)
 from opdt.studio.solver import ALTERNATIVES_WITHIN, N_PERMUTATIONS, Solver
 from opdt.studio.tables import Loaded, load_dataset, load_file
 from opdt.studio.takeaway import Takeaway, make
 from opdt.studio.trade_off import TradeOff
-from opdt.studio.work import DataSource, Pinned, Work
-
-_LOG = logging.getLogger("opdt.studio")
+from opdt.studio.work import Pinned, Work
 
 TOPICS = (
     "data",
@@ -39,34 +44,10 @@ TOPICS = (
     "busy",
     "error",
 )
-TELL_EVERY = 0.1  # seconds between two words of progress
-# Settings that change no rule, only what is shown beside it or how long it may take.
-_NO_QUESTION = {"time_limit": 60.0, "pinned": ()}
-
-
-@dataclass(frozen=True)
-class Advance:
-    """How far a job is.
-
-    Attributes
-    ----------
-    kind : {"solve", "real", "alternatives"}
-    share : float
-        From 0 to 1.
-    seconds : float
-    value, bound : float or None
-        Of a search: the best VI so far, and one that no rule exceeds.
-    done, total : int or None
-        Of a test: permutations done and planned.
-    """
-
-    kind: str
-    share: float
-    seconds: float
-    value: float | None = None
-    bound: float | None = None
-    done: int | None = None
-    total: int | None = None
+# A trade-off takes many searches, so it is traced unasked only where one takes fewer seconds.
+QUICK = 3.0
+# A search that a newer one follows may still end within so many seconds.
+GRACE = 0.15
 
 
 class Session:
@@ -87,11 +68,10 @@ class Session:
     """
 
     def __init__(self) -> None:
-        self._observers: dict[str, dict[int, Callable[[Any], Any]]] = {t: {} for t in TOPICS}
-        self._n_observers = 0
+        self._observers = Observers(TOPICS)
         self._jobs = Jobs(self._tell_busy, self._fail)
         self._solver: Solver | None = None
-        self._told = 0.0
+        self._traded: Work | None = None  # what the trade-off was traced for
         self._forget()
 
     def _forget(self) -> None:
@@ -117,25 +97,13 @@ class Session:
         None. progress: Advance. busy: frozenset of kinds of jobs ("load", "solve", "pins",
         "trade_off", "real", "alternatives", "take …"). error: one sentence.
         """
-        if topic not in TOPICS:
-            raise InputError(f"there is no topic {topic!r}; there are {', '.join(TOPICS)}.")
-        self._n_observers += 1
-        key = self._n_observers
-        self._observers[topic][key] = callback
-        return lambda: void(self._observers[topic].pop(key, None))
-
-    def _publish(self, topic: str, news: Any) -> None:
-        for callback in list(self._observers[topic].values()):
-            try:
-                callback(news)
-            except Exception:  # one page that is gone must not keep the news from the others
-                _LOG.exception("an observer of %r failed", topic)
+        return self._observers.subscribe(topic, callback)
 
     def _tell_busy(self) -> None:
-        self._publish("busy", self.busy)
+        self._observers.publish("busy", self.busy)
 
     def _fail(self, sentence: str) -> None:
-        self._publish("error", sentence[:1].upper() + sentence[1:])
+        self._observers.publish("error", sentence[:1].upper() + sentence[1:])
 
     # -- what there is ----------------------------------------------------------------------
 
@@ -152,7 +120,7 @@ class Session:
     @property
     def is_current(self) -> bool:
         """Whether the outcome answers what was said last."""
-        return self.outcome is not None and _question(self.outcome.work) == _question(self.work)
+        return self.outcome is not None and question(self.outcome.work) == question(self.work)
 
     async def settled(self) -> None:
         """Wait until nothing is under way."""
@@ -187,18 +155,18 @@ class Session:
         except OpdtError as error:
             self._fail(str(error))
             return False
-        if self.loaded is not None and _is_same(self.loaded.source, source):
-            return self._begin(self.loaded, work)
+        if self.loaded is not None and is_same(self.loaded.source, source):
+            return self._started(self.loaded, lambda: work)
         if source.kind == "dataset":
             return await self._load(partial(load_dataset, source.name), None, work)
         self.waiting = work
-        self._publish("data", self.loaded)
+        self._observers.publish("data", self.loaded)
         return False
 
     def forget_project(self) -> None:
         """Do not wait for the file of a project any longer."""
         self.waiting = None
-        self._publish("data", self.loaded)
+        self._observers.publish("data", self.loaded)
 
     async def _load(
         self, read: Callable[[], Loaded], label: str | None, work: Work | None = None
@@ -206,15 +174,16 @@ class Session:
         loaded = await self._jobs.start("load", lambda job: read())
         if loaded is None:
             return False
+        return self._started(loaded, lambda: work or first_work(loaded, label))
+
+    def _started(self, loaded: Loaded, make_work: Callable[[], Work]) -> bool:
+        """Put a table and the work on it on the workbench; whether they fit each other."""
         try:
-            return self._begin(loaded, work or _first_work(loaded, label))
+            work = make_work()
+            check_columns(loaded, work)
         except OpdtError as error:
             self._fail(str(error))
             return False
-
-    def _begin(self, loaded: Loaded, work: Work) -> bool:
-        """Put a table and the work on it on the workbench."""
-        _check_columns(loaded, work)
         self._drop_jobs()
         if self._solver is not None and loaded is not self.loaded:
             self._solver.clear()
@@ -223,8 +192,8 @@ class Session:
         self._forget()
         self.loaded = loaded
         self.history = History(replace(work, source=loaded.source))
-        self._publish("data", loaded)
-        self._publish("work", self.work)
+        self._observers.publish("data", loaded)
+        self._observers.publish("work", self.work)
         self._publish_answers()
         self._ask(pins=True)
         return True
@@ -239,10 +208,10 @@ class Session:
         try:
             work = self.work.change(**said)
             if self.loaded is not None:
-                _check_label(self.loaded, work)
+                check_label(self.loaded, work)
         except OpdtError as error:
             self._fail(str(error))
-            self._publish("work", self.work)  # so that what is shown is what counts
+            self._observers.publish("work", self.work)  # so that what is shown is what counts
             return False
         self._move(self.history.push(work, merge))
         return True
@@ -295,9 +264,9 @@ class Session:
         before, self.history = self.work, history
         if self.work == before:
             return
-        self._publish("work", self.work)
-        if _question(self.work) != _question(before):
-            self._ask(pins=_compared(self.work) != _compared(before))
+        self._observers.publish("work", self.work)
+        if question(self.work) != question(before):
+            self._ask(pins=comparison_question(self.work) != comparison_question(before))
         elif self.work.pinned != before.pinned:
             self._compare()
 
@@ -311,11 +280,13 @@ class Session:
 
     def _ask(self, *, pins: bool) -> None:
         """Find the rule of the present work; what belonged to another question is dropped."""
-        for kind in ("real", "alternatives"):
+        stale = ["real", "alternatives"]
+        if self._traded is not None and trade_off_question(self.work) != self._traded:
+            stale.append("trade_off")
+        for kind in stale:
             self._jobs.drop(kind)
             if getattr(self, kind) is not None:
-                setattr(self, kind, None)
-                self._publish(kind, None)
+                self._set(kind, None)
         solver, work = self._solver, self.work
         if solver is None or work.label is None:
             self._forget_answers()
@@ -323,21 +294,27 @@ class Session:
             return
         self._jobs.start(
             "solve",
-            lambda job: solver.solve(work, cancel=job.cancel, progress=partial(self._search, job)),
+            lambda job: solver.solve(work, cancel=job.cancel, progress=self._teller(job).search),
             self._answered,
+            failed=lambda: self._set("outcome", None),
+            grace=GRACE,
         )
         if pins:
             self._compare()
 
     def _answered(self, outcome: Outcome) -> None:
         self.outcome = outcome
-        self._publish("outcome", outcome)
-        if self.trade_off is None or _trade(self.work) != self._traded:
+        self._observers.publish("outcome", outcome)
+        is_wanted = self.trade_off is None and "trade_off" not in self.busy
+        if is_wanted and self.is_current and outcome.solution.seconds < QUICK:
             self.ask_trade_off()
 
     def _compare(self) -> None:
         solver, work = self._solver, self.work
-        if solver is not None and work.label is not None:
+        if not work.pinned:
+            self._jobs.drop("pins")
+            self._set("pins", ())
+        elif solver is not None and work.label is not None:
             self._jobs.start("pins", lambda job: solver.compare(work), partial(self._set, "pins"))
 
     def ask_trade_off(self) -> None:
@@ -345,7 +322,7 @@ class Session:
         solver, work = self._solver, self.work
         if solver is None or work.label is None:
             return
-        self._traded = _trade(work)
+        self._traded = trade_off_question(work)
 
         def trace(job: Job) -> TradeOff:
             def on_path(found: TradeOff) -> None:
@@ -367,7 +344,7 @@ class Session:
                 work,
                 n_permutations=n_permutations,
                 cancel=job.cancel,
-                progress=partial(self._repeat, job),
+                progress=self._teller(job).repeats,
             ),
             partial(self._set, "real"),
         )
@@ -406,86 +383,22 @@ class Session:
             self._solver.clear()
         self._solver = None
         self._forget()
-        for observers in self._observers.values():
-            observers.clear()
+        self._observers.clear()
 
     def _drop_jobs(self) -> None:
         for kind in self.busy - {"load"}:
             self._jobs.drop(kind)
 
+    def _teller(self, job: Job) -> Teller:
+        def tell(advance: Advance) -> None:
+            self._jobs.tell(job, lambda: self._observers.publish("progress", advance))
+
+        return Teller(job.kind, tell)
+
     def _set(self, topic: str, answer: Any) -> None:
         setattr(self, topic, answer)
-        self._publish(topic, answer)
+        self._observers.publish(topic, answer)
 
     def _publish_answers(self) -> None:
         for topic in ("outcome", "pins", "trade_off", "real", "alternatives"):
-            self._publish(topic, getattr(self, topic))
-
-    # -- progress, told by the threads of jobs ----------------------------------------------
-
-    def _search(self, job: Job, news: Progress) -> None:
-        self._advance(job, Advance("solve", news.done, news.seconds, news.value, news.bound))
-
-    def _repeat(self, job: Job, news: RepeatProgress) -> None:
-        share = news.done / news.total if news.total else 1.0
-        more = {"done": news.done, "total": news.total}
-        self._advance(job, Advance("real", share, news.seconds, **more))
-
-    def _advance(self, job: Job, advance: Advance) -> None:
-        now = time.monotonic()
-        if now - self._told >= TELL_EVERY:
-            self._told = now
-            self._jobs.tell(job, lambda: self._publish("progress", advance))
-
-
-def void(_: object) -> None:
-    """Nothing, whatever comes."""
-
-
-def _first_work(loaded: Loaded, label: str | None) -> Work:
-    work = Work(source=loaded.source, label=label or loaded.label)
-    if work.label is not None:
-        _check_label(loaded, work)
-    return work
-
-
-def _check_label(loaded: Loaded, work: Work) -> None:
-    if work.label is None:
-        return
-    classes = loaded.classes(work.label)
-    if work.target is not None and work.target not in classes:
-        shown = ", ".join(map(repr, classes[:10]))
-        raise InputError(
-            f"the class {work.target!r} is none of column {work.label!r}, which has {shown}."
-        )
-
-
-def _check_columns(loaded: Loaded, work: Work) -> None:
-    """Refuse a work on other columns than those of the table."""
-    _check_label(loaded, work)
-    named = {*work.kinds, *work.directions, *work.required, *work.forbidden}
-    named |= {feature for group in work.groups.values() for feature in group}
-    named |= {feature for pinned in work.pinned for feature in pinned.rule.features}
-    for name in sorted(named - set(loaded.names)):
-        raise InputError(f"the project names the column {name!r}, which the data do not have.")
-
-
-def _is_same(one: DataSource, other: DataSource) -> bool:
-    return (one.kind, one.sha256) == (other.kind, other.sha256) and (
-        one.kind == "file" or one.name == other.name
-    )
-
-
-def _question(work: Work) -> Work:
-    """The work without what changes no answer."""
-    return replace(work, **_NO_QUESTION)  # type: ignore[arg-type]
-
-
-def _trade(work: Work) -> Work:
-    """The work without what the trade-off answers."""
-    return replace(_question(work), w=10.0, max_errors=None)
-
-
-def _compared(work: Work) -> tuple[Any, ...]:
-    """What the numbers of a pinned rule depend on."""
-    return work.label, work.w, work.held_out, work.seed, work.ignored, work.pinned
+            self._observers.publish(topic, getattr(self, topic))

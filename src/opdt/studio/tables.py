@@ -159,6 +159,15 @@ class Loaded:
 
     def balance(self, label: str) -> tuple[tuple[Any, int], ...]:
         """The classes of a column with their rows; rows without a class are left out."""
+        if label not in self._balances:
+            self._balances[label] = self._count(label)
+        return self._balances[label]
+
+    @cached_property
+    def _balances(self) -> dict[str, tuple[tuple[Any, int], ...]]:
+        return {}
+
+    def _count(self, label: str) -> tuple[tuple[Any, int], ...]:
         self.profile(label)
         present = self.frame[label].dropna()
         counts = present.value_counts(sort=False)
@@ -248,7 +257,7 @@ def load_file(path: str | Path, name: str | None = None, sha256: str | None = No
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if sha256 is not None and found != sha256:
-        raise InputError(f"{name!r} is not the file that is asked for: its content is another.")
+        raise InputError(f"{name!r} is not the file that is wanted: its content differs.")
     try:
         with _CATCHING, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
