@@ -323,3 +323,11 @@ def test_levels_that_json_does_not_have_are_refused(level):
     rule = Rule([Condition("x", "==", level)], 1)
     with pytest.raises(InputError, match=r"the level .* of column 'x' cannot be written as JSON"):
         rule_to_dict(rule)
+
+
+def test_a_rule_in_the_place_of_the_path_is_refused(tmp_path: Path) -> None:
+    rule = Rule((), "a")
+    with pytest.raises(InputError, match="'path' must name a file, got Rule"):
+        write_rule(rule, tmp_path / "rule.json")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'path' must name a file, got Rule"):
+        read_rule(rule)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def rule_from_dict(data: Any, source: str = "the rule") -> AnyRule:
 
 def write_rule(path: str | Path, rule: AnyRule, info: dict[str, Any] | None = None) -> None:
     """Write the rule, rule list or rule set as JSON, whole or not at all."""
-    path = Path(path)
+    path = _path(path)
     text = rule_to_json(rule, info)
     draft = path.with_name(path.name + ".part")
     try:
@@ -97,7 +98,7 @@ def write_rule(path: str | Path, rule: AnyRule, info: dict[str, Any] | None = No
 
 def read_rule(path: str | Path) -> AnyRule:
     """Read a rule, rule list or rule set from a JSON file."""
-    path = Path(path)
+    path = _path(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -105,6 +106,12 @@ def read_rule(path: str | Path) -> AnyRule:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is not a JSON file: {error}.") from None
     return rule_from_dict(data, repr(str(path)))
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, (str, PathLike)):
+        raise InputError(f"'path' must name a file, got {type(path).__name__}.")
+    return Path(path)
 
 
 def _rule_body(rule: Rule) -> dict[str, Any]:
