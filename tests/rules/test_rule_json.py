@@ -325,9 +325,9 @@ def test_levels_that_json_does_not_have_are_refused(level):
         rule_to_dict(rule)
 
 
-def test_a_rule_in_the_place_of_the_path_is_refused(tmp_path: Path) -> None:
+def test_a_rule_in_the_place_of_the_path_is_refused(tmp_path):
     rule = Rule((), "a")
     with pytest.raises(InputError, match="'path' must name a file, got Rule"):
-        write_rule(rule, tmp_path / "rule.json")  # type: ignore[arg-type]
+        write_rule(rule, tmp_path / "rule.json")
     with pytest.raises(InputError, match="'path' must name a file, got Rule"):
-        read_rule(rule)  # type: ignore[arg-type]
+        read_rule(rule)
