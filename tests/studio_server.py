@@ -39,15 +39,16 @@ def running(folder: Path, *arguments: str, password: str | None = None) -> Itera
     environment.pop("OPDT_STUDIO_PASSWORD", None)
     if password is not None:
         environment["OPDT_STUDIO_PASSWORD"] = password
-    process = subprocess.Popen(
-        [sys.executable, "-c", _RUN, "studio", "--port", "0", "--no-browser", *arguments],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=(folder / "stderr.txt").open("w"),
-        text=True,
-    )
+    with (folder / "stderr.txt").open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _RUN, "studio", "--port", "0", "--no-browser", *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from browser import chromium
 
 pytest.importorskip("nicegui", reason="the extra 'studio' is not installed")

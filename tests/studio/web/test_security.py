@@ -1,8 +1,7 @@
-"""Who may talk to a Studio, and how much: requests to a real server, and the rules by themselves."""
+"""Who may talk to a Studio, and how much: requests to a real server, and its parts alone."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import socket
@@ -12,15 +11,13 @@ import time
 
 import httpx
 import pytest
-from browser import element, wait_for
 from starlette.datastructures import Headers
-from studio_server import PASSWORD, running
 
 from opdt.errors import InputError
 from opdt.studio.web.app import is_loopback
 from opdt.studio.web.login import Gate, Throttle
 from opdt.studio.web.security import HEADERS, names_of
-
+from studio_server import PASSWORD, running
 
 websocket = pytest.importorskip("websocket", reason="websocket-client is not installed")
 

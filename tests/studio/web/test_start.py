@@ -9,6 +9,7 @@ import sys
 
 import httpx
 import pytest
+
 from browser import element, text_of, wait_for
 from studio_server import running
 

@@ -231,7 +231,8 @@ button { margin-top: 1rem; border: 0; background: var(--accent); color: var(--on
 <p>Whoever started this Studio knows the password.</p>
 {words}
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required autofocus>
+<input id="password" name="password" type="password" autocomplete="current-password"
+  required autofocus>
 <button type="submit">Log in</button>
 </form>
 </body>

@@ -57,6 +57,8 @@ class Sessions:
             held.closing.cancel()
             held.closing = None
         held.clients.add(client.id)
+        if not is_new:
+            held.session.refresh()  # a search that was stopped when the page went goes on
         client.on_delete(lambda: self._detach(owner, client.id))
         return held.session, is_new
 
@@ -82,19 +84,19 @@ class Sessions:
             held.session.close()
 
 
-def listen(session: Session, topic: str, callback: Callable[..., Any]) -> None:
-    """Call `callback` on the present page whenever `topic` of the session has news.
+def listen(session: Session, topic: str, callback: Callable[[Any], Any]) -> None:
+    """Call `callback` with the news of a topic of the session, on the present page.
 
     For panels: elements made by the callback land where the panel is being built, and the
     session forgets the callback once the page is gone. A callback may be async.
     """
     slot, client = ui.context.slot, ui.context.client
 
-    def heard(*news: Any) -> None:
+    def heard(news: Any) -> None:
         if client.is_deleted:
             return
         with slot:
-            result = callback(*news)
+            result = callback(news)
             if inspect.isawaitable(result):
                 background_tasks.create(_awaited(result, slot), name=f"{topic} news")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,7 +73,8 @@ def dropdown(
     value : str
         The key that is chosen now.
     pick : callable
-        Called with the key that has been chosen.
+        Called with the key that has been chosen; where it returns False, or what it awaits is,
+        the list shows the earlier choice again.
     label : str
         For screen readers.
     """
@@ -86,11 +88,16 @@ def dropdown(
             option.props["value"] = str(place)
             if key == value:
                 option.props["selected"] = True
-    box.on(
-        "change",
-        lambda event: pick(keys[int(event.args)]),
-        js_handler="(event) => emit(event.target.value)",
-    )
+    chosen = keys.index(value) if value in options else 0
+
+    async def picked(event: Any) -> None:
+        result = pick(keys[int(event.args)])
+        if inspect.isawaitable(result):
+            result = await result
+        if result is False:
+            ui.run_javascript(f"getHtmlElement({box.id}).value = {chosen}")
+
+    box.on("change", picked, js_handler="(event) => emit(event.target.value)")
     return box
 
 

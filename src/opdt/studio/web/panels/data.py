@@ -14,7 +14,8 @@ from opdt.studio.session import Session
 from opdt.studio.tables import Loaded, datasets
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import dropdown, panel, words
-from opdt.studio.web.uploads import TABLE_ENDINGS, Uploads, upload_button
+from opdt.studio.web.uploads import TABLE_ENDINGS, Complaint, Uploads, upload_button
+from opdt.studio.work import Work
 
 PAGE = 12  # columns that are shown at a time
 PREVIEW_ROWS = 8
@@ -23,34 +24,35 @@ _VIEWS = {"columns": "Columns", "rows": "First rows"}
 _LONGEST = 200  # letters of a name or a cell; the rest would only slow the browser
 
 
-def data_panel(session: Session, uploads: Uploads) -> None:
+def data_panel(session: Session, uploads: Uploads, complain: Complaint) -> None:
     """Build the panel."""
-    _DataPanel(session, uploads)
+    _DataPanel(session, uploads, complain)
 
 
 class _DataPanel:
     """What is shown of the table: one page of its columns."""
 
-    def __init__(self, session: Session, uploads: Uploads) -> None:
+    def __init__(self, session: Session, uploads: Uploads, complain: Complaint) -> None:
         self._session = session
         self._page = 0
         self._sought = ""
         self._view = "columns"
         self._drawn: Any = None
         with panel("Data", "data-panel", step=1):
-            self._draw_sources(uploads)
+            self._draw_sources(uploads, complain)
             self._body = ui.element("div")
         self._draw()
         listen(session, "data", self._new_data)
         listen(session, "work", self._draw)
 
-    def _draw_sources(self, uploads: Uploads) -> None:
+    def _draw_sources(self, uploads: Uploads, complain: Complaint) -> None:
         async def received(path: Path, name: str) -> None:
-            await self._session.open_file(path, name)
+            await self._session.load_file(path, name)
 
-        async def chosen(name: str) -> None:
+        async def chosen(name: str) -> bool:
             if name:
-                await self._session.open_dataset(name)
+                await self._session.load_dataset(name)
+            return False  # the list offers; what is open stands below it
 
         with ui.element("div").classes("studio-row"):
             upload_button(
@@ -59,7 +61,7 @@ class _DataPanel:
                 testid="upload",
                 endings=TABLE_ENDINGS,
                 handler=received,
-                complain=self._session.complain,
+                complain=complain,
                 drop=True,
             )
             choices = {"": "Built-in data …"}
@@ -67,11 +69,11 @@ class _DataPanel:
             dropdown(choices, "", chosen, label="Built-in data", testid="dataset")
             words("span", "CSV or Parquet; or drop it anywhere", "studio-soft studio-small")
 
-    def _new_data(self) -> None:
+    def _new_data(self, _: object) -> None:
         self._page, self._sought, self._drawn = 0, "", None
         self._draw()
 
-    def _draw(self) -> None:
+    def _draw(self, _: object = None) -> None:
         loaded, work = self._session.loaded, self._session.work
         shown = (self._page, self._sought, self._view, work.kinds, work.label)
         if self._drawn == (id(loaded), *shown):
@@ -79,6 +81,8 @@ class _DataPanel:
         self._drawn = (id(loaded), *shown)
         self._body.clear()
         with self._body:
+            if self._session.waiting is not None:
+                self._draw_waiting(self._session.waiting)
             if loaded is None:
                 words(
                     "p",
@@ -101,6 +105,14 @@ class _DataPanel:
                 _draw_rows(loaded, part)
             if last:
                 self._draw_pages(len(found), last)
+
+    def _draw_waiting(self, project: Work) -> None:
+        """A project never holds the data; the expert has to open the same file again."""
+        with ui.element("div").classes("studio-note studio-row").props("data-testid=waiting"):
+            name = "its data" if project.source is None else repr(_short(project.source.name))
+            words("span", f"To go on with this project, open {name}.")
+            button = ui.button("Forget the project", on_click=self._session.forget_project)
+            button.props("flat dense no-caps data-testid=forget-project")
 
     def _draw_choice(self, loaded: Loaded) -> None:
         with ui.element("div").classes("studio-row studio-tabs").props("role=tablist"):
@@ -177,11 +189,11 @@ class _DataPanel:
         self._view = self._view if view is None else view
         self._draw()
 
-    def _read_as(self, profile: Profile, kind: str) -> None:
+    def _read_as(self, profile: Profile, kind: str) -> bool:
         kinds = {n: k for n, k in self._session.work.kinds.items() if n != profile.name}
         if kind != profile.kind:
             kinds[profile.name] = kind
-        self._session.change(kinds=kinds)
+        return self._session.change(kinds=kinds)
 
 
 def _draw_summary(loaded: Loaded) -> None:

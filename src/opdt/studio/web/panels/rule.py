@@ -17,7 +17,7 @@ def rule_panel(session: Session) -> None:
     with panel("The rule", "rule-panel") as section:
         body = ui.element("div").props("aria-live=polite")
 
-    def draw() -> None:
+    def draw(_: object = None) -> None:
         outcome = session.outcome
         body.clear()
         section.classes(
@@ -33,7 +33,7 @@ def rule_panel(session: Session) -> None:
     draw()
     listen(session, "outcome", draw)
     listen(session, "data", draw)
-    listen(session, "work", lambda: draw() if session.outcome is None else None)
+    listen(session, "work", lambda _: draw() if session.outcome is None else None)
 
 
 def _draw(outcome: Outcome) -> None:

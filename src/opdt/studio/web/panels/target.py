@@ -6,7 +6,6 @@ from typing import Any
 
 from nicegui import ui
 
-from opdt.errors import InputError
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
 from opdt.studio.web.sessions import listen
@@ -23,7 +22,7 @@ def target_panel(session: Session) -> None:
     with panel("Target", "target-panel", step=2):
         body = ui.element("div")
 
-    def draw() -> None:
+    def draw(_: object = None) -> None:
         nonlocal drawn
         work = session.work
         now = (id(session.loaded), work.label, work.target, work.held_out, work.ignored)
@@ -44,7 +43,7 @@ def target_panel(session: Session) -> None:
 
 def _draw(session: Session, loaded: Loaded) -> None:
     work = session.work
-    balance, problem = _balance(loaded, work.label)
+    balance = () if work.label is None else loaded.balance(work.label)
     with ui.element("div").classes("studio-row"):
         with field("Column of the classes"):
             names = {"": "choose …", **_columns(loaded, work.ignored)}
@@ -67,8 +66,6 @@ def _draw(session: Session, loaded: Loaded) -> None:
                     testid="target",
                 )
             _draw_share(session)
-    if problem:
-        words("p", problem, "studio-note").props("role=status data-testid=label-problem")
     if balance:
         _draw_balance(balance, work.target)
 
@@ -100,16 +97,6 @@ def _draw_balance(balance: tuple[tuple[Any, int], ...], target: Any) -> None:
     if len(balance) > _MOST_SHOWN:
         more = f"and {len(balance) - _MOST_SHOWN} classes more"
         words("p", more, "studio-soft studio-small")
-
-
-def _balance(loaded: Loaded, label: str | None) -> tuple[tuple[tuple[Any, int], ...], str | None]:
-    """The classes with their rows, or why the column cannot hold classes."""
-    if label is None:
-        return (), None
-    try:
-        return loaded.balance(label), None
-    except InputError as error:
-        return (), str(error)
 
 
 def _columns(loaded: Loaded, ignored: tuple[str, ...]) -> dict[str, str]:

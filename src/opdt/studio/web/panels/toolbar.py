@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from nicegui import run, ui
 
 from opdt.studio.session import Session
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import words
-from opdt.studio.web.uploads import Uploads, upload_button
+from opdt.studio.web.uploads import Complaint, Uploads, upload_button
 
 PROJECT_ENDINGS = (".opdt", ".json")
 # Remembered by the browser for all tabs: the system's choice, or one of two.
@@ -17,23 +19,22 @@ _NEXT = {"auto": "dark", "dark": "light", "light": "auto"}
 _ICONS = {"auto": "brightness_auto", "dark": "dark_mode", "light": "light_mode"}
 
 
-def toolbar(session: Session, uploads: Uploads, *, logged_in: bool) -> None:
+def toolbar(session: Session, uploads: Uploads, complain: Complaint, *, logged_in: bool) -> None:
     """Build the bar; `logged_in` shows the way out."""
-    with ui.element("header").classes("studio-bar"):
-        with ui.element("h1"):
-            words("b", "opdt")
-            words("span", " Studio")
-        what = words("span", "", "studio-what").props("data-testid=what")
-        words("span", "", "studio-gap")
-        undo = _icon("undo", "Undo (Ctrl+Z)", "undo", session.undo)
-        redo = _icon("redo", "Redo (Ctrl+Shift+Z)", "redo", session.redo)
-        _project_buttons(session, uploads)
-        _dark_button()
-        if logged_in:
-            leave = "() => studio.leave()"
-            _icon("logout", "Log out", "logout").on("click", js_handler=leave)
+    with ui.element("h1"):
+        words("b", "opdt")
+        words("span", " Studio")
+    what = words("span", "", "studio-what").props("data-testid=what")
+    words("span", "", "studio-gap")
+    undo = _icon("undo", "Undo (Ctrl+Z)", "undo", session.undo)
+    redo = _icon("redo", "Redo (Ctrl+Shift+Z)", "redo", session.redo)
+    _project_buttons(session, uploads, complain)
+    _dark_button()
+    if logged_in:
+        leave = "() => studio.leave()"
+        _icon("logout", "Log out", "logout").on("click", js_handler=leave)
 
-    def draw() -> None:
+    def draw(_: object = None) -> None:
         undo.set_enabled(session.history.can_undo)
         redo.set_enabled(session.history.can_redo)
         source = session.work.source
@@ -45,7 +46,7 @@ def toolbar(session: Session, uploads: Uploads, *, logged_in: bool) -> None:
     _keys(session)
 
 
-def _icon(icon: str, label: str, testid: str, click: object = None) -> ui.button:
+def _icon(icon: str, label: str, testid: str, click: Callable[[], Any] | None = None) -> ui.button:
     button = ui.button(icon=icon, on_click=click).props("flat dense round")
     button.props["aria-label"] = label
     button.props["title"] = label
@@ -53,13 +54,14 @@ def _icon(icon: str, label: str, testid: str, click: object = None) -> ui.button
     return button
 
 
-def _project_buttons(session: Session, uploads: Uploads) -> None:
+def _project_buttons(session: Session, uploads: Uploads, complain: Complaint) -> None:
     async def opened(path: Path, name: str) -> None:
         content = await run.io_bound(path.read_bytes)
-        await session.open_project(content, name)
+        await session.open_project(content or b"")
 
-    def save() -> None:
-        ui.download.content(session.work.to_json(), "project.opdt", "application/json")
+    async def save() -> None:
+        if file := await session.take("project"):
+            ui.download.content(file.content, file.name, file.media_type)
 
     upload_button(
         uploads,
@@ -67,7 +69,7 @@ def _project_buttons(session: Session, uploads: Uploads) -> None:
         testid="open-project",
         endings=PROJECT_ENDINGS,
         handler=opened,
-        complain=session.complain,
+        complain=complain,
         icon="folder_open",
     ).props("dense")
     button = ui.button("Save project", icon="save", on_click=save)
