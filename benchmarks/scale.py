@@ -63,7 +63,7 @@ def write(folder: Path, n_rows: int) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     for start in range(0, n_rows, CHUNK):
         part = rows(start, min(CHUNK, n_rows - start))
-        pq.write_table(part, target / f"{start // CHUNK:05d}.parquet", row_group_size=250_000)
+        pq.write_table(part, target / f"{start // CHUNK:05d}.parquet", row_group_size=CHUNK)
     done.touch()
     return target
 

@@ -32,6 +32,7 @@ class StopReason(StrEnum):
     TIME = "time limit"
     NODES = "node limit"
     MEMORY = "memory limit"
+    PASSES = "pass limit"  # over the partitions of a table larger than memory
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import opdt
-from opdt.scale import coarse, discover_partitioned, front, search
+from opdt.scale import coarse, discover_partitioned, front, refining, seeds
 from scale.partitions import TableScanner, cut, shown
 
 
@@ -41,9 +41,9 @@ def compare(table: pa.Table, seed: int, **settings: Any) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few bins and few rows brought back, so that small tables need many passes."""
     monkeypatch.setattr(coarse, "BINS", {1: 6, 2: 5, 3: 4})
-    monkeypatch.setattr(search, "INNER_BINS", {1: 8, 2: 8, 3: 8})
-    monkeypatch.setattr(search, "LEAF_ROWS", 40)
-    monkeypatch.setattr(search, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(refining, "INNER_BINS", {1: 8, 2: 8, 3: 8})
+    monkeypatch.setattr(refining, "LEAF_ROWS", 40)
+    monkeypatch.setattr(seeds, "SAMPLE_ROWS", 50)
     monkeypatch.setattr(front, "SAMPLE", 60)
 
 

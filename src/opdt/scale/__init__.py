@@ -4,10 +4,10 @@ Files can be used. Dask and Spark are in the making: they have not been seen to 
 `discover` does not know any of this yet.
 """
 
+from opdt.scale.driver import PassProgress
 from opdt.scale.front import Passes, discover_partitioned, open_scanner
 from opdt.scale.local import LocalScanner
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
-from opdt.scale.search import PassProgress
 
 __all__ = [
     "LocalScanner",

@@ -11,7 +11,9 @@ from opdt.problem.coded import OP_ORDER
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.thresholds import readable_threshold
 from opdt.scale import keys
-from opdt.scale.search import Found, PartitionedSearch, Stopped
+from opdt.scale.driver import Stopped
+from opdt.scale.search import PartitionedSearch
+from opdt.scale.standing import Found
 from opdt.scale.works import Box, Fetch, Neighbours, Pass, Work
 from opdt.solution import Solution, Statistics, Status, StopReason
 

@@ -6,7 +6,8 @@ positions are levels in the sense of `opdt.scale.works`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, product
 
@@ -48,16 +49,25 @@ class Grid:
         ]
         return cls(size, tuple(a for a, _ in pairs), tuple(b for _, b in pairs))
 
-    def sets(self, question: Question) -> Iterator[tuple[int, ...]]:
-        """Combinations of axes with at least one set of rays that fits."""
+    def sets(self, question: Question | None) -> Iterator[tuple[int, ...]]:
+        """Combinations of axes; of a question, those with a set of rays that fits."""
         for chosen in combinations_with_replacement(range(len(self.axes)), self.size):
-            if next(self.ray_sets(question, chosen), None) is not None:
+            if question is None or next(self.ray_sets(question, chosen), None) is not None:
                 yield chosen
 
-    def ray_sets(self, question: Question, chosen: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """Sets of rays, one per axis, that some structure can hold."""
+    def n_cells(self, chosen: Sequence[int]) -> int:
+        """Number of cells of a combination of axes."""
+        return math.prod(self.axes[a].n_bins for a in chosen)
+
+    def ray_sets(
+        self,
+        question: Question,
+        chosen: Sequence[int],
+        hopeful: Iterable[tuple[int, ...]] | None = None,
+    ) -> Iterator[tuple[int, ...]]:
+        """Sets of rays, one per axis, that some structure can hold; of all, or the `hopeful`."""
         clash, used = question.prepared.clash, [self.axes[a] for a in chosen]
-        for rays in product(*(axis.turns for axis in used)):
+        for rays in product(*(axis.turns for axis in used)) if hopeful is None else hopeful:
             same = any(
                 a is b and rays[i] >= rays[j] for (i, a), (j, b) in combinations(enumerate(used), 2)
             )

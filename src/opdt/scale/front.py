@@ -20,11 +20,12 @@ from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
 from opdt.rules.lazy import lazy_kind
 from opdt.scale.answer import answer
+from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
 from opdt.scale.scanner import Scanner, Watch
 from opdt.scale.schema import Schema, agree
-from opdt.scale.search import MAX_DEPTH, Driver, PartitionedSearch, Stopped
+from opdt.scale.search import MAX_DEPTH, PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Solution
 from opdt.table import Column, Table

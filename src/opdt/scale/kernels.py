@@ -108,3 +108,66 @@ def add_cells(codes: Any, axes: Any, strides: Any, groups: Any, weights: Any, ou
         for d in range(axes.size):
             cell += np.int64(codes[axes[d], i]) * strides[d]
         out[cell, groups[i]] += weights[i]
+
+
+@kernel
+def open_triples(
+    mass: Any, loss: Any, start: Any, size: Any, single: Any, clash: Any, one: Any, two: Any,
+    three: Any, same12: bool, same23: bool, goal: Any, out: Any,
+) -> int:  # fmt: skip
+    """Triples of rays that may gain the goal, into `out` (n, 3); returns how many.
+
+    `mass` and `loss` are those of `PairTables`; ray `p` has the steps `start[p]` and the
+    `size[p]` - 1 that follow. Rays of the same axis are taken in ascending order.
+    """
+    count = 0
+    for p in one:
+        for q in two:
+            if (same12 and p >= q) or clash[p, q]:
+                continue
+            reach = mass[0, start[p], start[q]]
+            for c in range(1, mass.shape[0]):
+                reach = max(reach, mass[c, start[p], start[q]])
+            if reach < goal:
+                continue
+            for r in three:
+                if (same23 and q >= r) or clash[p, r] or clash[q, r]:
+                    continue
+                for c in range(mass.shape[0]):
+                    if triple_is_open(mass[c], loss[c], start, size, single, p, q, r, goal):
+                        out[count, 0], out[count, 1], out[count, 2] = p, q, r
+                        count += 1
+                        break
+    return count
+
+
+@kernel
+def triple_is_open(
+    mass: Any, loss: Any, start: Any, size: Any, single: Any, p: int, q: int, r: int, goal: Any
+) -> bool:
+    """Whether some steps of three rays have a bound of at least the goal."""
+    # masses fall from step to step: beyond the first below the goal nothing can reach it
+    for a in range(start[p], start[p] + size[p]):
+        if mass[a, a] < goal:
+            break
+        tight_a = a if single[p] else a + 1
+        for b in range(start[q], start[q] + size[q]):
+            if mass[a, b] < goal:
+                break
+            tight_b = b if single[q] else b + 1
+            none = tight_a == start[p] + size[p] or tight_b == start[q] + size[q]
+            for c in range(start[r], start[r] + size[r]):
+                most = min(mass[a, b], mass[a, c], mass[b, c])
+                if most < goal:
+                    break
+                tight_c = c if single[r] else c + 1
+                if none or tight_c == start[r] + size[r]:
+                    return True
+                ab, ac = loss[tight_a, tight_b], loss[tight_a, tight_c]
+                bc = loss[tight_b, tight_c]
+                least = max(0, ab + ac - loss[tight_a, tight_a])
+                least = max(least, ab + bc - loss[tight_b, tight_b])
+                least = max(least, ac + bc - loss[tight_c, tight_c])
+                if most - least >= goal:
+                    return True
+    return False

@@ -1,0 +1,100 @@
+"""Runs the passes of a search within its limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from opdt.scale.scanner import Parts, Scanner, Task
+from opdt.solution import Clock, Progress, StopReason
+
+DEFAULT_ROOM = 1 << 30  # bytes, where no limit is set
+LEAST_ROOM = 1 << 26  # with less nothing could be counted
+MAX_RESULT = 1 << 28  # bytes of one result, so that it can travel
+
+
+@dataclass(frozen=True, slots=True)
+class PassProgress(Progress):
+    """Progress of a search over partitions: also the pass, and the partitions it has done."""
+
+    passes: int = 0
+    parts_done: int = 0
+    parts: int = 0
+
+
+class Stopped(Exception):
+    """A limit was reached in the middle of a pass."""
+
+    def __init__(self, reason: StopReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Driver:
+    """Runs passes: counts them, watches the limits, tells the progress callback."""
+
+    def __init__(self, scanner: Scanner, clock: Clock, max_passes: int | None) -> None:
+        self.scanner, self.clock, self.max_passes = scanner, clock, max_passes
+        self.passes = 0
+        self.value, self.bound = float("-inf"), float("inf")
+
+    def run(self, task: Task) -> Parts:
+        """One pass."""
+        if self.max_passes is not None and self.passes >= self.max_passes:
+            raise Stopped(StopReason.PASSES)
+        self.passes += 1
+        return self.scanner.scan(task, self.watch)
+
+    def check(self) -> None:
+        """Stop where a limit is reached."""
+        reason = self.clock.stop()
+        if reason is not None:
+            raise Stopped(reason)
+
+    def watch(self, done: int, parts: int) -> None:
+        """Stop where a limit is reached; tell how far the pass is."""
+        self.check()
+        progress = self.clock.budget.progress
+        if progress is not None:
+            share = done / max(1, parts)
+            progress(
+                PassProgress(
+                    self.clock.elapsed(), self.value, self.bound, share, self.passes, done, parts
+                )
+            )
+
+    @property
+    def room(self) -> int:
+        """Bytes that this process may still take under its memory limit.
+
+        The limit is one on the whole process: what it holds already (its code, the table of a
+        notebook) counts. A quarter of what is left is for the batches being read.
+        """
+        limit = self.clock.budget.memory
+        if limit is None:
+            return DEFAULT_ROOM
+        pa.default_memory_pool().release_unused()
+        return max(LEAST_ROOM, (int(limit) - resident()) * 3 // 4)
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of one result: each thread has one under way, beside the total and spare."""
+        return min(MAX_RESULT, self.room // (self.clock.budget.n_threads + 2))
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds; its peak, or 0, where the system tells no more."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) * (1 if sys.platform == "darwin" else 1024)
