@@ -90,8 +90,8 @@ class Jobs:
         """Run `task` on a thread of its own, once the job of the same kind before it has ended.
 
         That one is told to end and its answer is forgotten, unless it ends by itself within
-        `grace` seconds: so a slider that moves all the time still shows something. `done` is told the answer on the
-        event loop, or `failed` that there is none.
+        `grace` seconds: so a slider that moves all the time still shows something. `done` is told
+        the answer on the event loop, or `failed` that there is none.
         """
         before = self._current.get(kind)
         if before is not None and before.started and grace:
