@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from opdt.errors import InputError
+from opdt.errors import EngineUnavailable, InputError
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget
@@ -138,3 +139,13 @@ def is_partitioned(X: Any) -> bool:
     if isinstance(X, (list, tuple)):
         return bool(X) and all(isinstance(path, (str, os.PathLike)) for path in X)
     return lazy_kind(X) is not None
+
+
+def require_pyarrow() -> None:
+    """Refuse partitions where pyarrow, which reads them, is not installed."""
+    try:
+        import_module("pyarrow")
+    except ImportError as error:
+        raise EngineUnavailable(
+            "reading partitions needs pyarrow; run: pip install 'opdt[parquet]'"
+        ) from error

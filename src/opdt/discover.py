@@ -10,6 +10,7 @@ from opdt.arguments import (
     Groups,
     StructureLike,
     is_partitioned,
+    require_pyarrow,
     resolve_budget,
     resolve_constraints,
     resolve_structure,
@@ -110,6 +111,7 @@ def discover(
                 f"engine {chosen.name!r} needs the whole table in memory; for partitions there is "
                 "the engine 'search'."
             )
+        require_pyarrow()
         from opdt.scale.front import discover_partitioned
 
         return discover_partitioned(

@@ -75,6 +75,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "engine": "search",
         "time_limit": 9,
         "n_jobs": 2,
+        "memory_limit": None,
     }
 
 

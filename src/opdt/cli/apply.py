@@ -14,10 +14,15 @@ def apply(
     rule: Annotated[
         Path, typer.Argument(metavar="RULE", help="Rule file that 'opdt fit --json' wrote.")
     ],
-    data: opt.Data,
+    data: opt.Files,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="CSV, TSV or Parquet file to write."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="CSV, TSV or Parquet file to write; for several files a new folder.",
+        ),
     ] = None,
     column: Annotated[str, typer.Option(metavar="NAME", help="Name of the new column.")] = "rule",
     delimiter: opt.Delimiter = None,
@@ -25,10 +30,15 @@ def apply(
     decimal: opt.Decimal = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Add a column that says on which rows the rule fires; without --out print CSV."""
-    from opdt.cli.console import notes, stderr
+    """Add a column that says on which rows the rule fires; without --out print CSV.
+
+    Several files are marked one by one into a new folder, Parquet files in pieces.
+    """
+    from opdt.cli.console import notes, working
     from opdt.cli.files import check_output
     from opdt.cli.mark import check_marked, write_marked
+    from opdt.cli.mark_files import mark_files
+    from opdt.cli.pieces import check_plain, in_pieces
     from opdt.cli.source import how_written, on_disk
     from opdt.errors import InputError
     from opdt.rules import RuleList, read_rule
@@ -40,16 +50,26 @@ def apply(
             f"{str(rule)!r} holds a rule list, which gives every row a class and marks none; "
             "use 'opdt export' to write it as SQL or Python."
         )
-    if out is not None:
-        check_output("--out", out, data)
     written = how_written(delimiter, encoding, decimal)
-    with on_disk(data) as path, notes(shown=not quiet):
+    if in_pieces(data):
+        check_plain(written)
+        with notes(shown=not quiet), working("marking files", shown=not quiet):
+            covered, n_rows = mark_files(found, data, column, out)
+        if not quiet:
+            _say(covered, n_rows, found)
+        return
+    if out is not None:
+        check_output("--out", out, data[0])
+    with on_disk(data[0]) as path, notes(shown=not quiet):
         frame = read_frame(path, **written)
         check_marked(frame, column, out)
         fires = found.covers(frame)
         write_marked(path, frame, column, fires, out, written)
     if not quiet:
-        stderr().print(
-            f"the rule fires on {int(fires.sum()):,} of {len(fires):,} rows: {found}",
-            soft_wrap=True,
-        )
+        _say(int(fires.sum()), len(fires), found)
+
+
+def _say(covered: int, n_rows: int, rule: object) -> None:
+    from opdt.cli.console import stderr
+
+    stderr().print(f"the rule fires on {covered:,} of {n_rows:,} rows: {rule}", soft_wrap=True)

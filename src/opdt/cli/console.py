@@ -33,8 +33,10 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, markup=False)
 
 
-def show_solution(console: Console, solution: Solution, table: Table, w: float) -> None:
-    """Print the rule, its numbers and what is proven."""
+def show_solution(
+    console: Console, solution: Solution, table: Table, w: float, *more: tuple[str, str]
+) -> None:
+    """Print the rule, its numbers, what is proven, and `more` such facts."""
     for line in rule_lines(solution):
         text = Text(line, style="bold")
         if solution.rule is not None:
@@ -42,7 +44,7 @@ def show_solution(console: Console, solution: Solution, table: Table, w: float) 
         console.print(text, soft_wrap=True)
     console.print()
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for name, value in solution_facts(solution, table, w):
+    for name, value in (*solution_facts(solution, table, w), *more):
         color = "green" if solution.status in _PROVEN else "yellow"
         grid.add_row(Text(name, "dim"), Text(value, color if name == "status" else ""))
     console.print(grid)
@@ -119,7 +121,9 @@ class SearchProgress:
             return
         if self._bar is None:
             self._start()
-        words = f"VI {format_count(progress.value)}"
+        words = _where(progress)
+        if progress.value > float("-inf"):
+            words += f"VI {format_count(progress.value)}"
         if progress.bound < float("inf"):
             words += f", bound {format_count(progress.bound)}, gap {format_count(progress.gap)}"
         words += f"  {format_seconds(progress.seconds)}"
@@ -138,3 +142,11 @@ class SearchProgress:
         )
         self._bar.add_task("", total=1.0, words="")
         self._bar.start()
+
+
+def _where(progress: Progress) -> str:
+    """How far a search over partitions is; nothing for one in memory."""
+    parts = getattr(progress, "parts", 0)
+    if not parts:
+        return ""
+    return f"pass {progress.passes}, {progress.parts_done} of {parts} partitions  "  # type: ignore[attr-defined]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def fit(
-    data: opt.Data,
+    data: opt.Files,
     target: opt.Target,
     depth: opt.Depth = None,
     w: opt.Weight = 10.0,
@@ -36,6 +37,8 @@ def fit(
     engine: opt.EngineName = "search",
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
+    memory_limit: opt.MemoryLimit = None,
+    dask: opt.DaskAddress = None,
     json_out: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write the rule; '-' prints nothing else."),
@@ -45,51 +48,118 @@ def fit(
 ) -> int:
     """Find the best rule of a table and say what is proven about it.
 
-    A table may have up to two thousand million rows, as far as memory goes: about three times
-    the size of its numbers.
+    One file is read into memory: about three times the size of its numbers.
+
+    With several files, --memory-limit or --dask it is read in pieces, to the same rule.
     """
     from opdt.cli import source as given
     from opdt.cli.console import notes, show_solution, show_trace, stdout
     from opdt.cli.files import check_output
-    from opdt.cli.solve import exit_code, solve
+    from opdt.cli.pieces import check_plain, in_pieces, reading
+    from opdt.cli.solve import exit_code
 
     only_json = json_out is not None and str(json_out) == given.STDIN
     if json_out is not None and not only_json:
-        check_output("--json", json_out, data)
+        for path in data:
+            check_output("--json", json_out, path)
+    written = given.how_written(delimiter, encoding, decimal)
+    limits = {
+        "min_precision": min_precision,
+        "min_coverage": min_coverage,
+        "max_errors": max_errors,
+    }
+    levels, named = given.shape(structure, groups)
+    settings: dict[str, Any] = {
+        "seconds": time_limit,
+        "threads": jobs,
+        "bar": not quiet,
+        "max_depth": depth,
+        "w": w,
+        "structure": levels,
+        "groups": named,
+        "engine": engine,
+    }
+    wishes = _Wishes(target, label, numeric, categorical, direction, require, forbid, limits)
+    pieces = in_pieces(data, memory_limit, dask)
     with notes(shown=not quiet):
-        source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
-        levels, named = given.shape(structure, groups)
-        limits = {
-            "min_precision": min_precision,
-            "min_coverage": min_coverage,
-            "max_errors": max_errors,
-        }
-        solution = solve(
-            table,
-            seconds=time_limit,
-            threads=jobs,
-            bar=not quiet,
-            max_depth=depth,
-            w=w,
-            target=None if label is None else given.class_of(table, label),
-            structure=levels,
-            groups=named,
-            constraints=given.demands(table.names, direction, require, forbid, **limits),
-            engine=engine,
-        )
+        if pieces:
+            check_plain(written)
+            settings["memory_limit"] = memory_limit
+            solution, table = _fit_pieces(data, wishes, settings, dask)
+        else:
+            solution, table = _fit_table(data[0], written, wishes, settings)
     if verbose:
         show_trace(solution)
     if quiet and not only_json:
         stdout().print("no rule" if solution.rule is None else solution.rule, soft_wrap=True)
     elif not only_json:
-        show_solution(stdout(), solution, table, w)
+        more = [reading(solution)] if pieces else []
+        show_solution(stdout(), solution, table, w, *more)
     if json_out is not None:
-        _write(json_out, solution, table, w)
+        n_rows = solution.details.n_rows if pieces else table.n_rows
+        _write(json_out, solution, n_rows, w)
     return exit_code(solution)
 
 
-def _write(path: Path, solution: Solution, table: Table, w: float) -> None:
+class _Wishes(NamedTuple):
+    """Options that can only be understood beside the columns of the data."""
+
+    target: str
+    label: str | None
+    numeric: list[str] | None
+    categorical: list[str] | None
+    direction: list[str] | None
+    require: list[str] | None
+    forbid: list[str] | None
+    limits: dict[str, float | None]
+
+    def demands(self, names: Sequence[str]) -> dict[str, Any]:
+        """The constraints."""
+        from opdt.cli import source as given
+
+        return given.demands(names, self.direction, self.require, self.forbid, **self.limits)
+
+
+def _fit_table(
+    data: Path, written: Mapping[str, str | None], wishes: _Wishes, settings: Mapping[str, Any]
+) -> tuple[Solution, Table]:
+    """The solution of a file in memory, and its table."""
+    from opdt.cli import source as given
+    from opdt.cli.solve import solve
+
+    source = given.open_data(data, written)
+    kinds = given.kinds_of(source, wishes.numeric, wishes.categorical)
+    table = given.build_table(source, wishes.target, kinds)
+    solution = solve(
+        table,
+        target=None if wishes.label is None else given.class_of(table, wishes.label),
+        constraints=wishes.demands(table.names),
+        **settings,
+    )
+    return solution, table
+
+
+def _fit_pieces(
+    data: Sequence[Path], wishes: _Wishes, settings: Mapping[str, Any], dask: str | None
+) -> tuple[Solution, Table]:
+    """The solution of files in pieces, and a table of their classes."""
+    from opdt.cli.pieces import class_table, open_pieces
+    from opdt.cli.solve import solve
+
+    kinds = {"numeric": wishes.numeric, "categorical": wishes.categorical}
+    with open_pieces(data, wishes.target, dask=dask, **kinds) as pieces:
+        solution = solve(
+            pieces.source,
+            wishes.target,
+            target=None if wishes.label is None else pieces.class_of(wishes.label),
+            kinds=pieces.kinds,
+            constraints=wishes.demands(pieces.names),
+            **settings,
+        )
+    return solution, class_table(solution)
+
+
+def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
     """Write the rule with what is known about it, to a file or (for '-') to the terminal."""
     import json
 
@@ -107,7 +177,7 @@ def _write(path: Path, solution: Solution, table: Table, w: float) -> None:
         "precision": solution.precision,
         "covered": solution.covered,
         "errors": solution.errors,
-        "rows": table.n_rows,
+        "rows": n_rows,
         "w": w,
         "engine": solution.engine,
         "opdt": opdt.__version__,

@@ -17,6 +17,14 @@ Data = Annotated[
         metavar="DATA", help="CSV, TSV or Parquet file, also gzipped; '-' is the standard input."
     ),
 ]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV or Parquet file, also gzipped; '-' is the standard input. Several files, "
+        "a folder or a pattern are read in pieces: 'claims/*.parquet'.",
+    ),
+]
 Target = Annotated[
     str, typer.Option(metavar="COLUMN", help="Column that holds the class of each row.")
 ]
@@ -35,6 +43,16 @@ TimeLimit = Annotated[
     typer.Option(metavar="SECONDS", help="When to stop with the best rule so far."),
 ]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads (all cores).")]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Read the data in pieces, with so much memory: '2GB'."),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--dask", metavar="ADDRESS", help="Have the workers of this Dask scheduler read the files."
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print the result alone: no numbers, notes or bar.")
 ]

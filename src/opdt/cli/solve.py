@@ -8,21 +8,21 @@ from opdt.cli.console import SearchProgress
 from opdt.cli.group import INTERRUPTED, NO_RULE
 from opdt.discover import discover
 from opdt.solution import Budget, Solution, StopReason
-from opdt.table import Table
 
 
 def solve(
-    table: Table,
+    data: Any,
+    y: Any = None,
     *,
     seconds: float | None = None,
     threads: int | None = None,
     bar: bool = True,
     **settings: Any,
 ) -> Solution:
-    """The solution of a table, with a progress bar where that makes sense."""
+    """The solution of a table or of partitions, with a progress bar where that makes sense."""
     with SearchProgress() as progress:
         budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
-        return discover(table, budget=budget, **settings)
+        return discover(data, y, budget=budget, **settings)
 
 
 def exit_code(solution: Solution) -> int:

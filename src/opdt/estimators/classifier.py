@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +12,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opdt.discover import StructureLike, discover
+from opdt.arguments import StructureLike, is_partitioned, require_pyarrow
+from opdt.discover import discover
 from opdt.engines import Engine
-from opdt.estimators.inputs import check_fit, check_predict, take_rows
+from opdt.errors import UnsupportedProblem
+from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows
 from opdt.problem import Constraints
-from opdt.rules import Rule
-from opdt.solution import Solution, Status
-from opdt.table import Table, column_names
+from opdt.rules import Rule, RuleSet
+from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
+from opdt.solution import Budget, Solution, Status
+from opdt.table import Table, column_names, read_frame
 from opdt.table.labels import check_weights
 
 
@@ -27,7 +31,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Where the rule fires it predicts the rule's class; elsewhere the other class, or with more
     than two classes the most frequent of the others. Data frames (pandas, polars, Arrow) are
     read by column: text and categories become categorical features, and missing values stay
-    missing.
+    missing. Files, dask and Spark data frames are taken as `opdt.discover` takes them, and answered
+    in kind: a dask frame with a dask Series, a Spark frame with a Spark Column.
 
     Parameters
     ----------
@@ -48,6 +53,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seconds after which the best rule so far is taken, with a true bound.
     n_jobs : int, optional
         Threads; all cores if left out.
+    memory_limit : int or str, optional
+        Bytes, or "2GB", that the search may use; see `opdt.discover`.
 
     Attributes
     ----------
@@ -85,6 +92,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.w = w
@@ -95,6 +103,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the rule.
@@ -102,44 +111,76 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array-like of shape (n_rows, n_features)
+            Or a path, pattern, folder or list of paths of CSV or Parquet files, a dask or a
+            Spark DataFrame.
         y : array-like of shape (n_rows,)
+            For files, dask and Spark the name of a column.
         sample_weight : array-like of shape (n_rows,), optional
-            Row weights; a row of weight zero counts as if it were not there.
+            Row weights; a row of weight zero counts as if it were not there. For files, dask
+            and Spark the name of a column.
         """
+        is_path = isinstance(X, (str, PathLike))
+        if is_partitioned(X) or (is_path and self.memory_limit is not None):
+            return self._fit_partitions(X, y, sample_weight)
+        if is_path:
+            X, y, sample_weight = read_rows(X, y, sample_weight)
         X, y = check_fit(self, X, y)
         weights = check_weights(sample_weight, len(y))
         if weights is not None and not weights.all():
             keep = weights > 0
             X, y, weights = take_rows(X, keep), y[keep], weights[keep]
         table = Table.build(X, y, sample_weight=weights)
+        self._search(table)
+        self.classes_ = table.classes
+        self._names = table.names
+        self._learn_parts(table, self.covers(X))
+        return self
+
+    def _search(self, X: Any, y: Any = None, sample_weight: Any = None) -> Solution:
+        """Find the rule, and keep what is known about it."""
         solution = discover(
-            table,
+            X,
+            y,
             max_depth=self.max_depth,
             w=self.w,
             structure=self.structure,
             groups=self.groups,
             target=self.target,
             constraints=self.constraints,
+            sample_weight=sample_weight,
             engine=self.engine,
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
+            memory_limit=self.memory_limit,
         )
         self.solution_: Solution = solution
         self.rule_: Rule | None = solution.rule
         self.vi_: float = solution.value
         self.bound_: float = solution.bound
         self.status_: Status = solution.status
-        self.classes_ = table.classes
-        self._names = table.names
-        self._learn_parts(table, self.covers(X))
+        return solution
+
+    def _fit_partitions(self, X: Any, y: str, sample_weight: str | None) -> Self:
+        """Find the rule where the rows lie; only classes and their weights come here."""
+        from opdt.scale.lazy import covered_weights
+
+        solution = self._search(X, y, sample_weight)
+        seen = solution.details
+        self.classes_ = np.array(seen.classes, object if isinstance(seen.classes[0], str) else None)
+        self._names = seen.features
+        self.n_features_in_ = len(seen.features)
+        self.feature_names_in_ = np.array(seen.features, object)
+        inside = np.zeros(len(seen.classes))
+        if solution.rule is not None and len(seen.classes) > 2:
+            inside = covered_weights(solution.rule, X, y, seen.classes, sample_weight)
+        elif solution.rule is not None:  # then all errors are of the one other class
+            inside += solution.errors
+            inside[seen.classes.index(solution.rule.label)] = solution.covered - solution.errors
+        self._choose_parts(np.stack([np.array(seen.weights, float) - inside, inside]))
         return self
 
     def _learn_parts(self, table: Table, inside: NDArray[np.bool_]) -> None:
-        """Choose the class of the rows outside (row 0) and inside (row 1), and the scores.
-
-        The score of a class is its share of the part's training rows; the predicted class gets
-        one more, which makes it the largest whatever the shares are.
-        """
+        """Choose the classes by the training rows outside and inside."""
         n_classes = len(table.classes)
         weights = np.ones(table.n_rows) if table.weights is None else table.weights
         counts = np.stack(
@@ -148,11 +189,20 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 for part in (~inside, inside)
             ]
         )
+        self._choose_parts(counts.astype(np.float64))
+
+    def _choose_parts(self, counts: NDArray[np.float64]) -> None:
+        """Choose the class of the rows outside (row 0) and inside (row 1), and the scores.
+
+        The score of a class is its share of the part's training rows; the predicted class gets
+        one more, which makes it the largest whatever the shares are.
+        """
+        n_classes = len(self.classes_)
         overall = counts.sum(axis=0)
         if self.rule_ is None:
             chosen = [int(overall.argmax())] * 2
         else:
-            label = table.classes.tolist().index(self.rule_.label)
+            label = self.classes_.tolist().index(self.rule_.label)
             others = np.where(np.arange(n_classes) == label, -1.0, overall)
             chosen = [int(others.argmax()), label]
         self._chosen = np.array(chosen)
@@ -166,9 +216,15 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array-like
-            A frame needs only the rule's own columns; an array needs all columns of the fit.
+            A frame needs only the rule's own columns; an array needs all columns of the fit. A
+            pattern, folder or list of paths is read a piece at a time; a dask DataFrame gives a
+            dask Series and a Spark DataFrame a Spark Column.
         """
         check_is_fitted(self)
+        if is_partitioned(X):
+            return self._covers_partitions(X)  # type: ignore[no-any-return]
+        if isinstance(X, (str, PathLike)):
+            X = read_frame(X)
         rule = Rule((), None) if self.rule_ is None else self.rule_
         X, by_name = check_predict(self, X, rule.features)
         if not by_name:
@@ -176,15 +232,27 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fires = rule.covers(X)
         return fires if self.rule_ is not None else np.zeros_like(fires)
 
+    def _covers_partitions(self, X: Any) -> Any:
+        rule = RuleSet([], None, None) if self.rule_ is None else self.rule_
+        if lazy_kind(X):
+            return lazy_covers(rule, X)
+        require_pyarrow()
+        from opdt.scale.lazy import covered_rows
+
+        return covered_rows(rule, X, threads=Budget(threads=self.n_jobs).n_threads)
+
     def _by_position(self, rule: Rule, names: tuple[str, ...]) -> Rule:
         """The rule with the names that an input without the names of the fit has."""
         place = dict(zip(self._names, names, strict=True))
         return Rule([replace(c, feature=place[c.feature]) for c in rule.conditions], rule.label)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, shape (n_rows,)."""
+        """The class of each row, shape (n_rows,); lazy for what `covers` is lazy for."""
         inside = self.covers(X)
-        return np.asarray(self.classes_[self._chosen[inside.astype(np.intp)]])
+        values = self.classes_[self._chosen]
+        if lazy_kind(X):
+            return lazy_choice(inside, values, "prediction")  # type: ignore[no-any-return]
+        return np.asarray(values[inside.astype(np.intp)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores that agree with `predict`.
@@ -193,10 +261,20 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             With two classes positive for `classes_[1]`; with more, the largest is predicted.
+            Lazy for what `covers` is lazy for, with two classes only.
         """
         inside = self.covers(X)
-        scores: NDArray[np.float64] = self._scores[inside.astype(np.intp)]
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        scores: NDArray[np.float64] = self._scores
+        if len(self.classes_) == 2:
+            scores = scores[:, 1] - scores[:, 0]
+        if kind := lazy_kind(X):
+            if scores.ndim == 2:
+                raise UnsupportedProblem(
+                    f"scores of {len(self.classes_)} classes are not given for a {kind} DataFrame; "
+                    "use predict or covers."
+                )
+            return lazy_choice(inside, scores, "score")  # type: ignore[no-any-return]
+        return scores[inside.astype(np.intp)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

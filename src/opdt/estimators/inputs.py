@@ -17,8 +17,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from opdt.arguments import is_partitioned
 from opdt.errors import InputError
-from opdt.table import column_names
+from opdt.table import column_names, read_frame
+from opdt.table.kinds import unknown_column
 
 
 def is_frame(X: Any) -> bool:
@@ -32,6 +34,11 @@ def check_fit(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     Sets `n_features_in_`, and `feature_names_in_` where X has names. What the values may be is
     checked by the table, which allows more than scikit-learn does.
     """
+    if is_partitioned(X):
+        raise InputError(
+            f"{type(estimator).__name__} needs its rows in memory; OPDTClassifier fits files, dask "
+            "and Spark frames."
+        )
     X = as_rows(X)
     validate_data(estimator, X, y, skip_check_array=True)
     if not is_frame(X):
@@ -57,6 +64,18 @@ def check_predict(estimator: Any, X: Any, needed: Sequence[str]) -> tuple[Any, b
     if fitted is None or not by_name or names == set(fitted):
         validate_data(estimator, X, reset=False, skip_check_array=True)
     return X, by_name
+
+
+def read_rows(path: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """The features of a file, and labels and weights by the names of their columns."""
+    frame = nw.from_native(read_frame(path), eager_only=True)
+    columns = []
+    for name in (y, sample_weight):
+        if isinstance(name, str) and name not in frame.columns:
+            raise unknown_column(name, tuple(frame.columns))
+        columns.append(frame[name].to_numpy() if isinstance(name, str) else name)
+    named = [name for name in (y, sample_weight) if isinstance(name, str)]
+    return frame.drop(named).to_native(), *columns
 
 
 def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:

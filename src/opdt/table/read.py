@@ -83,7 +83,8 @@ def _installed(*, parquet: bool) -> str:
 def _read_parquet(library: str, file: Path) -> Any:
     if library == "pyarrow":
         return importlib.import_module("pyarrow.parquet").read_table(file)
-    return importlib.import_module(library).read_parquet(file)
+    options = {"glob": False} if library == "polars" else {}  # a name is no pattern
+    return importlib.import_module(library).read_parquet(file, **options)
 
 
 def _read_text(library: str, file: TextFile) -> Any:
@@ -136,6 +137,7 @@ def _with_polars(source: Any, separator: str, decimal: str) -> Any:
         null_values=list(MISSING_TEXT),
         try_parse_dates=True,
         infer_schema_length=None,
+        glob=False,
     )
 
 

@@ -1,0 +1,142 @@
+"""Data that are read in pieces: which they are, and what is known before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opdt.arguments import is_partitioned, require_pyarrow
+from opdt.cli.source import STDIN, columns
+from opdt.errors import EngineUnavailable, InputError
+from opdt.solution import Solution
+from opdt.table import Table
+
+if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
+    from opdt.scale import Passes
+    from opdt.scale.schema import Layout
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """What `discover` takes, the names of the features, their kinds, and the target."""
+
+    source: Any
+    names: tuple[str, ...]
+    kinds: Mapping[str, str]
+    target: Layout
+
+    def class_of(self, text: str) -> Any:
+        """The class that `text` spells, by the type of the target column."""
+        family = "truth" if self.target.truth else self.target.family
+        read: dict[str, Callable[[str], Any]] = {"truth": _truth, "int": int, "float": float}
+        try:
+            return read.get(family, str)(text)
+        except ValueError:
+            raise InputError(
+                f"'--class' {text!r} is none of the classes: column {self.target.name!r} holds "
+                f"{'true and false' if self.target.truth else 'numbers'}."
+            ) from None
+
+
+@contextmanager
+def open_pieces(
+    data: Sequence[Path],
+    target: str,
+    *,
+    numeric: Sequence[str] | None = None,
+    categorical: Sequence[str] | None = None,
+    dask: str | None = None,
+) -> Iterator[Pieces]:
+    """The files, here or with the workers of a Dask scheduler until the context ends."""
+    if any(str(path) == STDIN for path in data):
+        raise InputError("the standard input cannot be read in pieces; name files.")
+    require_pyarrow()
+    from opdt.scale.front import open_scanner
+    from opdt.scale.schema import agree
+
+    paths = [str(path) for path in data]
+    sources = open_scanner(paths).sources()
+    names = tuple(name for name in sources[0].schema.names if name != target)
+    asked = {
+        **dict.fromkeys(columns(numeric, names), "numeric"),
+        **dict.fromkeys(columns(categorical, names), "categorical"),
+    }
+    schema = agree(sources, target, kinds=asked)
+    kinds = {layout.name: str(layout.kind) for layout in schema.features}
+    if dask is None:
+        yield Pieces(paths, names, kinds, schema.target)
+        return
+    from opdt.scale.lazy import dask_frame
+
+    with _client(dask):
+        yield Pieces(dask_frame(paths, schema), names, kinds, schema.target)
+
+
+def check_plain(written: Mapping[str, str | None]) -> None:
+    """Refuse options that say how a single text file is written."""
+    names = {"separator": "--delimiter", "encoding": "--encoding", "decimal": "--decimal"}
+    for name, value in written.items():
+        if value is not None:
+            raise InputError(
+                f"'{names[name]}' is for one text file in memory; files read in pieces are in "
+                "UTF-8 with decimal points, and their delimiter is found."
+            )
+
+
+def in_pieces(
+    data: Sequence[Path], memory_limit: str | None = None, dask: str | None = None
+) -> bool:
+    """Whether the data are read in pieces rather than into memory."""
+    several = len(data) > 1 or is_partitioned(data[0])
+    return several or memory_limit is not None or dask is not None
+
+
+def class_table(solution: Solution) -> Table:
+    """One row for each class, with the weight of all its rows: enough for shares."""
+    seen: Passes = solution.details
+    rows = {"class": list(range(len(seen.classes)))}
+    return Table.build(rows, list(seen.classes), sample_weight=seen.weights, warn=False)
+
+
+def reading(solution: Solution) -> tuple[str, str]:
+    """The fact that tells how much was read."""
+    seen: Passes = solution.details
+    words = f"{seen.passes} passes over {seen.n_rows:,} rows"
+    return "read", words + (f", {format_size(seen.bytes_read)}" if seen.bytes_read else "")
+
+
+def format_size(n_bytes: float) -> str:
+    """A number of bytes in the unit that suits it."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 999.5:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+def _truth(text: str) -> bool:
+    if text.casefold() not in ("true", "false", "1", "0"):
+        raise ValueError(text)
+    return text.casefold() in ("true", "1")
+
+
+@contextmanager
+def _client(address: str) -> Iterator[None]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise EngineUnavailable(
+            "'--dask' needs dask.distributed; run: pip install 'opdt[dask]'"
+        ) from error
+    try:
+        client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"'--dask' {address!r} is not the address of a Dask scheduler that answers; it looks "
+            "like tcp://host:8786."
+        ) from error
+    with client:
+        yield
