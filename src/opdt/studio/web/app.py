@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,21 +88,21 @@ def _application(settings: Settings, folder: Path, port: int) -> Any:
     from nicegui import core, ui
 
     from opdt.studio.web.login import Gate
-    from opdt.studio.web.page import Studio
     from opdt.studio.web.security import UPLOADS, Guard, names_of
+    from opdt.studio.web.tabs import Tabs
     from opdt.studio.web.theme import serve_static
     from opdt.studio.web.uploads import Uploads
 
     local = is_loopback(settings.host)
     gate = None if settings.password is None else Gate(settings.password, port)
     uploads = Uploads(folder, settings.upload_limit)
-    studio = Studio(settings, uploads, gate)
+    tabs = Tabs(settings, uploads, gate)
     outer = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     outer.add_api_route(UPLOADS + "{token}", uploads.receive, methods=["POST"])
     serve_static()
-    ui.page("/", response_timeout=30)(studio.build)
-    core.app.on_startup(warm_up)
-    core.app.on_shutdown(studio.close)
+    ui.page("/", response_timeout=30)(tabs.build)
+    core.app.on_startup(tabs.warm_up)
+    core.app.on_shutdown(tabs.close)
     # The guard has looked at the origin; this says the same to those who bypass it.
     core.sio.eio.cors_allowed_origins = []
     ui.run_with(
@@ -122,17 +121,6 @@ def _application(settings: Settings, folder: Path, port: int) -> Any:
         gate=gate,
         upload_limit=settings.upload_limit,
     )
-
-
-def warm_up() -> None:
-    """Import and compile in the background what the first table needs."""
-
-    def work() -> None:
-        from opdt.studio.solver import warm_up as compile_kernels
-
-        compile_kernels()
-
-    threading.Thread(target=work, name="warm-up", daemon=True).start()
 
 
 def _run(application: Any, listener: socket.socket, ready: Callable[[], None]) -> None:

@@ -6,11 +6,12 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nicegui import Client, background_tasks, ui
 
-from opdt.studio.session import Session
+if TYPE_CHECKING:
+    from opdt.studio.session import Session
 
 # A person, as the login knows them, and one of their tabs.
 Owner = tuple[str, str]

@@ -17,7 +17,7 @@ from opdt.studio.web.theme import dropdown, panel, words
 from opdt.studio.web.uploads import TABLE_ENDINGS, Complaint, Uploads, upload_button
 from opdt.studio.work import Work
 
-PAGE = 12  # columns that are shown at a time
+PAGE = 8  # columns that are shown at a time
 PREVIEW_ROWS = 8
 _KINDS = {"numeric": "numeric", "categorical": "categorical", "ignored": "ignored"}
 _VIEWS = {"columns": "Columns", "rows": "First rows"}
@@ -117,7 +117,9 @@ class _DataPanel:
     def _draw_choice(self, loaded: Loaded) -> None:
         with ui.element("div").classes("studio-row studio-tabs").props("role=tablist"):
             for view, title in _VIEWS.items():
-                tab = ui.button(title, on_click=lambda _, view=view: self._show(view=view))
+                tab = ui.button(
+                    title, color=None, on_click=lambda _, view=view: self._show(view=view)
+                )
                 tab.props("flat dense no-caps role=tab").classes("studio-tab")
                 tab.props["aria-selected"] = "true" if view == self._view else "false"
                 tab.props["data-testid"] = f"data-{view}"
@@ -135,7 +137,7 @@ class _DataPanel:
 
     def _draw_columns(self, part: Sequence[Profile]) -> None:
         with ui.element("div").classes("studio-scroll"), _table("Columns"):
-            _heads("column", "read as", "values", "missing", "what it holds")
+            _heads("column", "read as", "what it holds")
             with ui.element("tbody"):
                 for profile in part:
                     self._draw_column(profile)
@@ -147,7 +149,12 @@ class _DataPanel:
         row = ui.element("tr").classes("studio-off" if kind == "ignored" else "")
         row.props["data-testid"] = "column"
         with row:
-            words("th", _short(profile.name), "name").props("scope=row")
+            with ui.element("th").classes("name").props("scope=row"):
+                words("div", _short(profile.name))
+                with ui.element("div").classes("studio-small studio-counts"):
+                    words("span", _values(profile.distinct), "studio-soft")
+                    if profile.missing:
+                        words("span", f", {profile.missing:,} missing", "studio-missing")
             with ui.element("td").classes("kind"):
                 if is_label:
                     words("span", "the target", "studio-badge")
@@ -159,10 +166,6 @@ class _DataPanel:
                         label=f"Read {_short(profile.name)} as",
                         testid="kind",
                     )
-            words("td", f"{profile.distinct:,}", "n")
-            words("td", f"{profile.missing:,}" if profile.missing else "–", "n").classes(
-                "studio-missing" if profile.missing else ""
-            )
             with ui.element("td"):
                 _draw_content(profile)
 
@@ -274,6 +277,10 @@ def _heads(*titles: str) -> None:
         for title in titles:
             with ui.element("th").props("scope=col"):
                 words("span", title, "studio-cut")
+
+
+def _values(distinct: int) -> str:
+    return "1 value" if distinct == 1 else f"{distinct:,} values"
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.report.formats import format_share
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
 from opdt.studio.web.sessions import listen
@@ -72,7 +73,7 @@ def _draw(session: Session, loaded: Loaded) -> None:
 
 def _draw_share(session: Session) -> None:
     share = session.work.held_out
-    shares = {f"{each:g}": f"{each:.0%}" if each else "none" for each in {*_SHARES, share}}
+    shares = {f"{each:g}": f"{100 * each:g} %" if each else "none" for each in {*_SHARES, share}}
     with field("Rows held out"):
         dropdown(
             dict(sorted(shares.items(), key=lambda pair: float(pair[0]))),
@@ -92,8 +93,8 @@ def _draw_balance(balance: tuple[tuple[Any, int], ...], target: Any) -> None:
                 words("span", str(each), "studio-cut")
                 with ui.element("div").classes("track").props("aria-hidden=true"):
                     ui.element("i").style(f"width: {100 * rows / total:.2f}%")
-                text = f"{rows:,} rows, {rows / total:.1%}"
-                words("span", text, "studio-number studio-soft")
+                words("span", f"{rows:,} rows", "studio-number")
+                words("span", format_share(rows / total), "studio-number studio-soft")
     if len(balance) > _MOST_SHOWN:
         more = f"and {len(balance) - _MOST_SHOWN} classes more"
         words("p", more, "studio-soft studio-small")

@@ -1,0 +1,78 @@
+"""What the parts of the panel share: the features, and how something is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from nicegui import ui
+
+from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC, PREDEFINED
+from opdt.studio.session import Session
+from opdt.studio.tables import Loaded
+from opdt.studio.web.theme import words
+from opdt.studio.work import Work
+
+BUILT_IN = {ALL: "every feature", NUMERIC: "numeric features", CATEGORICAL: "categories"}
+
+
+class Part(Protocol):
+    """A part of the panel."""
+
+    def draw(self) -> None:
+        """Show what counts now, where that is not shown yet."""
+
+    def forget(self) -> None:
+        """Start again with other data."""
+
+
+class Features:
+    """The features of the present table as the parts of the panel see them.
+
+    Parameters
+    ----------
+    session : Session
+        Must have a table, but for `session` itself.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    @property
+    def loaded(self) -> Loaded:
+        """The table."""
+        assert self.session.loaded is not None, "the panel is hidden until there is a table"
+        return self.session.loaded
+
+    @property
+    def work(self) -> Work:
+        """What the expert has said."""
+        return self.session.work
+
+    @property
+    def names(self) -> list[str]:
+        """The features in the order of the table."""
+        gone = {*self.work.ignored, self.work.label}
+        return [name for name in self.loaded.names if name not in gone]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Changes where the features or their kinds do."""
+        return id(self.loaded), self.work.label, self.work.kinds
+
+    def kind(self, name: str) -> str:
+        """Numeric or categorical."""
+        return self.work.kinds.get(name) or self.loaded.profile(name).kind
+
+    def found(self, sought: str) -> list[str]:
+        """The features whose names hold some letters."""
+        sought = sought.casefold().strip()
+        return [name for name in self.names if sought in name.casefold()]
+
+    def sizes(self) -> dict[str, int]:
+        """All groups, those that are always there first, with their numbers of features."""
+        n_all = len(self.names)
+        n_numeric = sum(self.kind(name) == "numeric" for name in self.names)
+        built_in = {ALL: n_all, NUMERIC: n_numeric, CATEGORICAL: n_all - n_numeric}
+        return built_in | {name: len(each) for name, each in self.work.groups.items()}
