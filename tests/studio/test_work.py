@@ -5,13 +5,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studio.works import HOSTILE, works
 
 from opdt import Condition, Rule, Structure
 from opdt.errors import InputError
 from opdt.studio.history import LIMIT, History
 from opdt.studio.shapes import FORMS, resized
 from opdt.studio.work import DataSource, Pinned, Work
+from studio.works import HOSTILE, works
 
 FILE = DataSource("file", "heart.csv", "ab" * 32, 299, 13)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from opdt.analysis.alternatives import RashomonSet, rashomon_set
 from opdt.analysis.permutation import PermutationTest, permutation_test
 from opdt.analysis.repeats import RepeatProgress
-from opdt.discover import resolve_constraints
+from opdt.arguments import resolve_constraints
 from opdt.engines.search import Searcher
 from opdt.errors import InputError
 from opdt.problem import Problem
