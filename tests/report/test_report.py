@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from browser import chromium
-from opdt import OPDTClassifier, discover
+from opdt import OPDTClassifier, OPDTRuleList, OPDTRuleSet, discover
 from opdt.errors import InputError
 from opdt.report import report, rule_report
 
@@ -138,6 +138,35 @@ def test_a_table_without_a_pattern_gets_a_page_too():
     X, y = {"a": [1, 1, 2, 2]}, [0, 1, 0, 1]
     page = report(OPDTClassifier().fit(X, y), X, y).html()
     assert "No pattern" in page
+
+
+@pytest.mark.parametrize(
+    "model", [OPDTRuleList(w=3, max_rules=3), OPDTRuleSet(2, target="bad")], ids=["list", "set"]
+)
+def test_several_rules_have_a_page_with_their_numbers(model):
+    X, y = clinic()
+    X_new, y_new = clinic(seed=4)
+    model.fit(X, y)
+    html = report(model, X, y, X_new, y_new).html()
+    page = Reader(html)
+    rules = getattr(model, "rule_list_", None) or model.rule_set_
+    for line in str(rules).splitlines():
+        assert line in page.text
+    for rows, labels in ((X, y), (X_new, y_new)):
+        right = int((rules.predict(rows) == np.array(labels)).sum())
+        assert f"{right} of {len(labels)} rows" in page.text
+    first = rules.rules[0].covers(X_new)
+    errors = int((first & (np.array(y_new) != rules.rules[0].label)).sum())
+    assert f'<td class="n">{first.sum()}</td><td class="n">{errors}</td>' in html
+
+
+def test_several_rules_of_hostile_data_are_only_text():
+    X, y = clinic()
+    X = {EVIL: X["age"], TAG: X["lactate"]}
+    y = [TAG if each == "bad" else EVIL for each in y]
+    for model in (OPDTRuleList(w=3, max_rules=2), OPDTRuleSet(2)):
+        page = Reader(report(model.fit(X, y), X, y).html())
+        assert (page.count("script"), page.count("img")) == (1, 0)
 
 
 def test_a_page_is_written_whole_or_not_at_all(fitted, tmp_path: Path, monkeypatch):

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.report.formats import format_count, format_share
-from opdt.rules import Rule
+from opdt.rules import Rule, RuleList, RuleSet
 from opdt.solution import Solution
 from opdt.table import Table
 
 if TYPE_CHECKING:
     from opdt.analysis.path import Segment
-    from opdt.report.report import Rows, Subject
+    from opdt.report.report import Subject
+    from opdt.report.rows import Rows
 
 SEARCH = ("max_depth", "structure", "groups", "target", "constraints", "engine")
 SQL_DIALECTS = {
@@ -36,7 +37,7 @@ SQL_DIALECTS = {
 PATH_SECONDS = 20.0  # other prices of an error are a bonus; a report must not wait for them
 
 
-def asked(settings: Mapping[str, Any], solution: Solution) -> list[tuple[str, str]]:
+def asked(settings: Mapping[str, Any], solution: Solution | None) -> list[tuple[str, str]]:
     """Names and values of what was asked for, those left at nothing aside."""
     lines = []
     for name, value in settings.items():
@@ -49,7 +50,7 @@ def asked(settings: Mapping[str, Any], solution: Solution) -> list[tuple[str, st
         else:
             lines.append((name, format_count(value) if isinstance(value, float) else str(value)))
     lines += _demands(settings.get("constraints"))
-    if not settings:
+    if not settings and solution is not None:
         lines.append(("engine", solution.engine))
     return lines
 
@@ -97,7 +98,7 @@ def path_lines(
     return path.segments, lines
 
 
-def exports_of(rule: Rule) -> list[dict[str, str]]:
+def exports_of(rule: Rule | RuleList | RuleSet) -> list[dict[str, str]]:
     """The rule in the languages of those who will use it; those that cannot say it are left out."""
     ways: list[tuple[str, Callable[[], str]]] = [("JSON, for opdt apply", rule.to_json)]
     if find_spec("sqlglot") is not None:

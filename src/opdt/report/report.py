@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-import opdt
 from opdt.errors import InputError
-from opdt.report.content import class_counts, stages, summarise, wrong_rows
+from opdt.report.content import stages, wrong_rows
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.metrics import RuleReport, rule_report
 from opdt.report.page import render
 from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures_of
+from opdt.report.rows import Rows, data_of, made_by, parts_of, sentence
+from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
 from opdt.rules import Rule
 from opdt.solution import Solution, Status
-from opdt.table import Source, Table, open_source, raw_column
+from opdt.table import Table, open_source
 
 PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
-TRAIN, TEST = "rows it was found on", "rows it has not seen"
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ def report(
 
     Parameters
     ----------
-    model : fitted OPDTClassifier or OPDTClassifierCV, or Solution
+    model : fitted OPDTClassifier, OPDTClassifierCV, OPDTRuleList or OPDTRuleSet, or Solution
     X : data frame, mapping of columns, 2-D array or path
         The rows that the rule was found on.
     y : array-like of shape (n_rows,), or str
@@ -98,7 +93,8 @@ def report(
     path : bool
         Whether to solve for all other prices w of an error as well, to show the trade-off.
     rows : int
-        How many of the covered rows of another class are listed.
+        How many of the covered rows of another class are listed. This and the two above are for
+        one rule; a list or set has a page of its own.
     settings : mapping, optional
         Where the model is a Solution: the arguments that `discover` was given. Without them the
         price of an error is taken to be 10, and other prices are left out.
@@ -115,21 +111,21 @@ def report(
     >>> page.html().startswith("<!doctype html>")
     True
     """
-    subject = Subject.of(model, settings)
     source = open_source(X)
-    if (X_test is None) != (y_test is None):
-        raise InputError("'X_test' and 'y_test' belong together; give both or neither.")
-    known = Rows.of(source, y, TRAIN)
-    parts = [known]
-    if X_test is not None:
-        parts.append(Rows.of(open_source(X_test), y_test, TEST))
+    parts = parts_of(source, y, X_test, y_test)
+    several = rules_of(model)
+    if several is not None:
+        table = Table.build(source, y, warn=False)
+        return Report(several_context(model, several, table, parts, title))
+    subject = Subject.of(model, settings)
     table = Table.build(source, y, kinds=subject.settings.get("kinds"), warn=False)
-    context: dict[str, Any] = _head(subject, title) | _data(table)
+    context: dict[str, Any] = _head(subject, title) | data_of(table)
     context |= {
         "settings": asked(subject.settings, subject.solution),
         "structure": subject.structure,
         "has_test": X_test is not None,
         "rule": subject.rule is not None,
+        "several": None,
         "path": None,
         "exports": [],
     }
@@ -186,53 +182,16 @@ class Subject:
         return cls(solution, float(known.get("w", 10.0)), known, drawn)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows that the rule is measured on."""
-
-    source: Source
-    labels: Sequence[Any]
-    on: str
-    target: str | None  # the column of the source that holds the labels
-
-    @classmethod
-    def of(cls, source: Source, y: Any, on: str) -> Rows:
-        """The rows of a source and their labels."""
-        if isinstance(y, str):
-            return cls(source, raw_column(source, y)[0].tolist(), on, y)
-        return cls(source, np.asarray(y).tolist(), on, None)
-
-    def of_class(self, label: Any) -> NDArray[np.bool_]:
-        """Which rows are of the class, shape (n_rows,)."""
-        return np.fromiter((each == label for each in self.labels), bool, len(self.labels))
-
-
 def _head(subject: Subject, title: str | None) -> dict[str, Any]:
-    solution = subject.solution
+    solution, made = subject.solution, made_by()
     return {
         "title": title or "The best rule, and what is proven about it",
         "no_rule": rule_lines(solution)[0],
-        "proof": _sentence(proof(solution)),
+        "proof": sentence(proof(solution)),
         "proven": solution.status in PROVEN,
-        "version": opdt.__version__,
-        "date": date.today().isoformat(),
-        "versions": f"Python {platform.python_version()}, NumPy {np.__version__}; "
-        f"engine {solution.engine}, {format_seconds(solution.seconds)}.",
-    }
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:] + "."
-
-
-def _data(table: Table) -> dict[str, Any]:
-    classes = ", ".join(f"{name}: {n:,}" for name, n in class_counts(table))
-    missing = sum(column.has_missing for column in table.columns)
-    cells = f"{missing} of the columns have missing values" if missing else "no missing values"
-    return {
-        "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}. "
-        f"Rows of each class: {classes}.",
-        "columns": summarise(table),
+        **made,
+        "versions": f"{made['versions']}; engine {solution.engine}, "
+        f"{format_seconds(solution.seconds)}.",
     }
 
 

@@ -1,0 +1,76 @@
+"""The rows that a report is about."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import opdt
+from opdt.errors import InputError
+from opdt.report.content import class_counts, summarise
+from opdt.table import Source, Table, open_source, raw_column
+
+TRAIN, TEST = "rows it was found on", "rows it has not seen"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that the rule is measured on."""
+
+    source: Source
+    labels: Sequence[Any]
+    on: str
+    target: str | None  # the column of the source that holds the labels
+
+    @classmethod
+    def of(cls, source: Source, y: Any, on: str) -> Rows:
+        """The rows of a source and their labels."""
+        if isinstance(y, str):
+            return cls(source, raw_column(source, y)[0].tolist(), on, y)
+        return cls(source, np.asarray(y).tolist(), on, None)
+
+    def of_class(self, label: Any) -> NDArray[np.bool_]:
+        """Which rows are of the class, shape (n_rows,)."""
+        return np.fromiter((each == label for each in self.labels), bool, len(self.labels))
+
+
+def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[Rows]:
+    """The rows that a rule was found on, and those it has not seen if there are any."""
+    if (X_test is None) != (y_test is None):
+        raise InputError("'X_test' and 'y_test' belong together; give both or neither.")
+    parts = [Rows.of(source, y, TRAIN)]
+    if X_test is not None:
+        parts.append(Rows.of(open_source(X_test), y_test, TEST))
+    return parts
+
+
+def data_of(table: Table) -> dict[str, Any]:
+    """What a page says of the data."""
+    classes = ", ".join(f"{name}: {n:,}" for name, n in class_counts(table))
+    missing = sum(column.has_missing for column in table.columns)
+    cells = f"{missing} of the columns have missing values" if missing else "no missing values"
+    return {
+        "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}. "
+        f"Rows of each class: {classes}.",
+        "columns": summarise(table),
+    }
+
+
+def made_by() -> dict[str, str]:
+    """What a page says of its making."""
+    return {
+        "version": opdt.__version__,
+        "date": date.today().isoformat(),
+        "versions": f"Python {platform.python_version()}, NumPy {np.__version__}",
+    }
+
+
+def sentence(words: str) -> str:
+    """Words with a capital and a full stop."""
+    return words[:1].upper() + words[1:] + "."
