@@ -87,8 +87,8 @@ def discover(
     n_jobs : int, optional
         Threads; all cores if left out.
     memory_limit : int or str, optional
-        Bytes, or "2GB", that the search may use beyond the table itself; for partitions beyond
-        the rows being read. A single file is then read in pieces as well.
+        Bytes, or "2GB": what the search may use beyond a table in memory, and for partitions
+        what the whole process may hold. A single file is then read in pieces as well.
     budget : Budget, optional
         Further limits and a progress callback; `time_limit` and `n_jobs` then belong in it.
 

@@ -1,7 +1,8 @@
 """Tables larger than memory: the best rule over partitions, still proven.
 
-Files can be used. Dask and Spark are in the making: they have not been seen to finish reliably, and
-`discover` does not know any of this yet.
+`opdt.discover` comes here with patterns, folders, lists of paths, dask and Spark data frames. A
+`Scanner` runs a `Task` on every partition and adds up what it returns; the search is written once,
+against that interface.
 """
 
 from opdt.scale.driver import PassProgress

@@ -33,6 +33,8 @@ def answer(search: PartitionedSearch) -> Solution:
                 found, measure, beside = _first(search, candidates)
             except Stopped as stop:
                 search.stopped_by, found = stop.reason, search.incumbent
+            except KeyboardInterrupt:
+                search.stopped_by, found = StopReason.INTERRUPTED, search.incumbent
     if search.stopped_by is not None:
         bound = search.scores.gain_of(search.bound())
         if found is not None:

@@ -94,8 +94,8 @@ def discover_partitioned(
     features : sequence of str, optional
         The columns that rules may use; all but `y` and `sample_weight` if left out.
     memory_limit : int or str, optional
-        Bytes, or "2GB", for counts and for rows brought back, beyond the batches being read;
-        1 GiB if left out.
+        Bytes, or "2GB", that this process may hold, the rows being read included; without a
+        limit, counts and rows brought back take up to 1 GiB.
     max_passes : int, optional
         Passes over the rows after which the best rule so far is returned with a true bound.
     client : distributed.Client, optional

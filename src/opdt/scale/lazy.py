@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from opdt.rules import Rule, RuleSet
 from opdt.scale.front import open_scanner
 from opdt.scale.keys import column_of, weight_values
-from opdt.scale.local import LocalScanner
+from opdt.scale.local import LocalScanner, find_files
 from opdt.scale.scanner import Parts, Task, require
 from opdt.scale.schema import Layout, Schema, agree
 from opdt.table.kinds import unknown_column
@@ -111,7 +112,7 @@ def dask_frame(paths: Any, schema: Schema) -> Any:
     the files agree on.
     """
     frames, pandas = require("dask.dataframe", "dask"), require("pandas", "dask")
-    scanner = LocalScanner(paths)
+    scanner = LocalScanner([os.path.abspath(path) for path in find_files(paths)])
     types = _common_types(scanner, schema)
     parts = scanner.parts(types.names)
     return frames.from_map(
