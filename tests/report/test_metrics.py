@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from opdt import Condition, InputError, Rule, discover, rule_report, vi_index
+from opdt.analysis.intervals import share_interval
 from opdt.report import coverage, precision
-from opdt.report.metrics import clopper_pearson
 
 Y = ["ill", "ill", "well", "ill", "well"]
 FIRES = [True, True, True, False, False]
@@ -48,7 +48,7 @@ def test_covering_nothing_has_vi_zero_and_no_precision():
         (lambda: vi_index(Y, FIRES, "ill", w=0.5), "'w' must be a finite number >= 1"),
         (lambda: vi_index(Y, FIRES, "ill", w=float("nan")), "'w' must be a finite number >= 1"),
         (lambda: precision(Y, FIRES, "ill", [1, 2]), "sample_weight must have one number"),
-        (lambda: clopper_pearson(1, 2, level=95), "'level' must be a number between 0 and 1"),
+        (lambda: share_interval(1, 2, level=95), "'level' must be a number between 0 and 1"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(call, message):
@@ -62,13 +62,13 @@ counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.j
 @given(counts, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
 def test_the_interval_is_that_of_scipy(count, level):
     exact = binomtest(*count).proportion_ci(level, method="exact")
-    assert clopper_pearson(*count, level) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert share_interval(*count, level) == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
 @given(counts, st.sampled_from([0.5, 0.95]))
 def test_the_limits_are_where_the_tails_have_half_of_what_is_left(count, level):
     correct, n = count
-    low, high = clopper_pearson(correct, n, level)
+    low, high = share_interval(correct, n, level)
     if correct:
         assert binom.sf(correct - 1, n, low) == pytest.approx((1 - level) / 2, rel=1e-6)
     if correct < n:
@@ -88,7 +88,7 @@ def test_a_report_counts_the_rows_of_any_table(frame):
     assert (report.precision, report.coverage, report.base_rate) == (2 / 3, 3 / 6, 4 / 6)
     assert report.lift == pytest.approx(1)
     assert (report.vi, report.w) == (3 - 2 * 1, 2)
-    assert report.interval == clopper_pearson(2, 3)
+    assert report.interval == share_interval(2, 3)
 
 
 def test_labels_may_be_a_column_of_the_table_or_of_the_file(tmp_path):
@@ -110,7 +110,7 @@ def test_a_rule_that_covers_nothing_has_no_precision_and_an_interval_that_says_n
 
 def test_a_report_is_printed_in_aligned_lines():
     lines = str(rule_report(RULE, AGES, STATE, w=2)).splitlines()
-    low, high = (f"{100 * bound:.1f} %" for bound in clopper_pearson(2, 3))
+    low, high = (f"{100 * bound:.1f} %" for bound in share_interval(2, 3))
     assert lines == [
         "VI         1  (w = 2)",
         f"precision  66.7 %  (2 of 3; 95% interval {low} to {high})",

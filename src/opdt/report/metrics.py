@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from opdt.analysis.intervals import share_interval
 from opdt.errors import InputError
 from opdt.report.formats import format_count, format_share
 from opdt.rules import Rule
@@ -173,7 +174,7 @@ def rule_report(rule: Rule, X: Any, y: Any, w: float = 10.0, level: float = 0.95
         correct=correct,
         errors=covered - correct,
         precision=share,
-        interval=clopper_pearson(correct, covered, level),
+        interval=share_interval(correct, covered, level),
         level=level,
         coverage=_ratio(covered, n_rows),
         base_rate=base_rate,
@@ -181,22 +182,6 @@ def rule_report(rule: Rule, X: Any, y: Any, w: float = 10.0, level: float = 0.95
         vi=vi_index(labels, fires, rule.label, w),
         w=float(w),
     )
-
-
-def clopper_pearson(correct: int, covered: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact confidence interval of a share: `correct` of `covered` rows.
-
-    The limits are the shares at which so many (so few) correct rows, or more (fewer), would have
-    the probability (1 - level) / 2. Without rows nothing is known: from 0 to 1.
-    """
-    from scipy.stats import beta
-
-    if not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise InputError(f"'level' must be a number between 0 and 1, got {level!r}.")
-    tail = (1 - float(level)) / 2
-    low = beta.ppf(tail, correct, covered - correct + 1) if correct else 0.0
-    high = beta.ppf(1 - tail, correct + 1, covered - correct) if correct < covered else 1.0
-    return float(low), float(high)
 
 
 def _rows(
