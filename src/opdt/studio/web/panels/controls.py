@@ -129,3 +129,21 @@ def number(sent: Any, below: int) -> int | None:
     if not (text.isascii() and text.isdecimal()) or len(text) > 9:
         return None
     return int(text) if int(text) < below else None
+
+
+class Fold:
+    """A part of a panel that can be folded away; its head says in a few words what is inside."""
+
+    def __init__(self, title: str, testid: str) -> None:
+        self._details = ui.element("details").classes("know-part").props("open")
+        self._details.props["data-testid"] = testid
+        with self._details:
+            with ui.element("summary"):
+                words("h3", title)
+                self._state = words("span", "", "know-state studio-soft studio-small")
+                self._state.props["data-testid"] = f"{testid}-state"
+            self.body = ui.element("div").classes("know-body")
+
+    def say(self, state: str) -> None:
+        """Say in the head what is inside."""
+        self._state.set_text(state)

@@ -1,24 +1,20 @@
-"""What the parts of the panel share: the features, and how something is said about them."""
+"""What the parts of the knowledge panel share: the features, and how they speak of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any, Protocol
 
-from nicegui import ui
-
-from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC, PREDEFINED
+from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
-from opdt.studio.web.theme import words
 from opdt.studio.work import Work
 
 BUILT_IN = {ALL: "every feature", NUMERIC: "numeric features", CATEGORICAL: "categories"}
 
 
 class Part(Protocol):
-    """A part of the panel."""
+    """A part of the panel; it may be drawn once there is a table."""
 
     def draw(self) -> None:
         """Show what counts now, where that is not shown yet."""
@@ -28,12 +24,11 @@ class Part(Protocol):
 
 
 class Features:
-    """The features of the present table as the parts of the panel see them.
+    """The features of the present table.
 
     Parameters
     ----------
     session : Session
-        Must have a table, but for `session` itself.
     """
 
     def __init__(self, session: Session) -> None:
@@ -65,14 +60,15 @@ class Features:
         """Numeric or categorical."""
         return self.work.kinds.get(name) or self.loaded.profile(name).kind
 
-    def found(self, sought: str) -> list[str]:
+    def found(self, sought: str, among: Iterable[str] | None = None) -> list[str]:
         """The features whose names hold some letters."""
         sought = sought.casefold().strip()
-        return [name for name in self.names if sought in name.casefold()]
+        names = self.names if among is None else among
+        return [name for name in names if sought in name.casefold()]
 
     def sizes(self) -> dict[str, int]:
-        """All groups, those that are always there first, with their numbers of features."""
-        n_all = len(self.names)
-        n_numeric = sum(self.kind(name) == "numeric" for name in self.names)
-        built_in = {ALL: n_all, NUMERIC: n_numeric, CATEGORICAL: n_all - n_numeric}
+        """All groups with their numbers of features, those that are always there first."""
+        kinds = [self.kind(name) for name in self.names]
+        numeric = kinds.count("numeric")
+        built_in = {ALL: len(kinds), NUMERIC: numeric, CATEGORICAL: len(kinds) - numeric}
         return built_in | {name: len(each) for name, each in self.work.groups.items()}

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 from nicegui import ui
 
-from opdt.errors import OpdtError
-from opdt.problem import Structure
-from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.studio.session import Session
 from opdt.studio.web.panels.demands import DemandsPart
-from opdt.studio.web.panels.features import Features
+from opdt.studio.web.panels.features import Features, Part
 from opdt.studio.web.panels.groups import GroupsPart
 from opdt.studio.web.panels.structure_editor import StructurePart
 from opdt.studio.web.sessions import listen
@@ -22,16 +15,16 @@ from opdt.studio.web.theme import panel, words
 
 def knowledge_panel(session: Session) -> None:
     """Build the panel."""
+    features = Features(session)
     with panel("What you know", "knowledge-panel", step=3):
         hint = words("p", "First open a table.", "studio-soft studio-small")
         whole = ui.element("div").classes("know")
-    features = Features(session)
-    with whole:
-        parts = [
-            _part("Groups", "groups", partial(GroupsPart, features)),
-            _part("Structure", "structure", partial(StructurePart, features)),
-            _part("Demands", "demands", partial(DemandsPart, features)),
-        ]
+        with whole:
+            parts: list[Part] = [
+                GroupsPart(features),
+                StructurePart(features),
+                DemandsPart(features),
+            ]
 
     def draw(_: object = None) -> None:
         hint.set_visibility(session.loaded is None)

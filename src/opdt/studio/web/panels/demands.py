@@ -1,0 +1,271 @@
+"""Demands on features: their direction, required and forbidden ones, and what conditions may be."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from opdt.rules import Op
+from opdt.studio.web.panels.controls import Fold, choice, press, short, tick, write
+from opdt.studio.web.panels.features import Features
+from opdt.studio.web.theme import words
+
+MOST_ROWS = 40  # demands that are shown
+MOST_FOUND = 8
+MOST_LISTED = 40  # features in a list; of more, one looks for a name
+_USES = {"may": "may be used", "required": "must be used", "forbidden": "must not be used"}
+
+
+class DemandsPart:
+    """One row for each feature of which something is demanded, and a way to add one.
+
+    Parameters
+    ----------
+    features : Features
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._session = features.session
+        self._fold = Fold("Demands", "demands")
+        with self._fold.body:
+            self._rows = ui.element("div")
+            self._adder = ui.element("div").classes("studio-row know-adder")
+            self._found = ui.element("div").classes("studio-row know-found")
+            self._ticks = ui.element("div").classes("know-ticks")
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again with other data."""
+        self._added: dict[str, None] = {}  # shown although nothing is demanded of them yet
+        self._sought = ""
+        self._drawn: Any = None
+        self._offered: Any = None
+        self._ticked: Any = None
+
+    # -- drawing ----------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        """Show the demands that count now."""
+        work = self._features.work
+        demands = (work.directions, work.required, work.forbidden)
+        now = (self._features.key, demands, work.target, tuple(self._added))
+        if now != self._drawn:
+            self._drawn = now
+            self._draw_rows()
+        self._draw_adder()
+        ticked = (self._features.key, work.once, work.subsets, work.missing_conditions)
+        if ticked != self._ticked:
+            self._ticked = ticked
+            self._draw_ticks()
+        n = len(self._demanded()) + work.once + bool(work.subsets) + work.missing_conditions
+        self._fold.say("none yet" if not n else f"{n:,}")
+
+    def _demanded(self) -> list[str]:
+        """Features of which something is demanded, in the order of the table."""
+        work = self._features.work
+        named = {*work.directions, *work.required, *work.forbidden}
+        return [name for name in self._features.names if name in named]
+
+    def _draw_rows(self) -> None:
+        demanded = self._demanded()
+        self._added = {n: None for n in self._added if n in set(self._features.names)}
+        shown = [*demanded, *(name for name in self._added if name not in demanded)]
+        self._rows.clear()
+        with self._rows:
+            if not shown:
+                text = (
+                    "Say in which direction a feature counts, or that it must or must not be used."
+                )
+                words("p", text, "studio-soft studio-small know-hint")
+                return
+            with ui.element("div").classes("studio-scroll know-demands"):
+                table = ui.element("table").classes("studio-table")
+                table.props["aria-label"] = "Demands"
+                with table:
+                    with ui.element("thead"), ui.element("tr"):
+                        for title in ("feature", "direction", "use", ""):
+                            words("th", title).props("scope=col")
+                    with ui.element("tbody"):
+                        for name in shown[:MOST_ROWS]:
+                            self._draw_row(name)
+            if len(shown) > MOST_ROWS:
+                text = f"and {len(shown) - MOST_ROWS:,} features more"
+                words("p", text, "studio-soft studio-small")
+
+    def _draw_row(self, name: str) -> None:
+        work, index = self._features.work, self._features.loaded.names.index(name)
+        use = next((u for u in ("required", "forbidden") if name in getattr(work, u)), "may")
+        row = ui.element("tr").props("data-testid=demand")
+        with row:
+            words("th", short(name), "name").props("scope=row")
+            with ui.element("td"):
+                choice(
+                    self._directions(name),
+                    work.directions.get(name, ""),
+                    lambda op: self._direct(name, op),
+                    label=f"Direction of {short(name)}",
+                    testid="direction",
+                    key=f"direction {index}",
+                )
+            with ui.element("td"):
+                choice(
+                    _USES,
+                    use,
+                    lambda chosen: self._use(name, chosen),
+                    label=f"Use of {short(name)}",
+                    testid="use",
+                    key=f"use {index}",
+                )
+            with ui.element("td"):
+                press(
+                    "×",
+                    lambda: self._drop(name),
+                    label=f"Demand nothing of {short(name)}",
+                    testid="drop-demand",
+                    key=f"drop {index}",
+                    classes="know-button know-cross",
+                )
+
+    def _directions(self, name: str) -> dict[str, str]:
+        target = self._features.work.target
+        more = "likely" if target is None else f"‘{short(str(target), 20)}’"
+        if self._features.kind(name) == "numeric":
+            return {
+                "": "either way",
+                str(Op.GE): f"≥ only: higher, more {more}",
+                str(Op.LT): f"< only: lower, more {more}",
+            }
+        return {
+            "": "either way",
+            str(Op.EQ): "= only: to be of a category",
+            str(Op.NE): "≠ only: not to be of it",
+        }
+
+    def _draw_adder(self) -> None:
+        names = self._features.names
+        few = len(names) <= MOST_LISTED
+        free = [n for n in names if n not in {*self._demanded(), *self._added}] if few else []
+        now = (self._features.key, tuple(free))
+        if now == self._offered:
+            return
+        self._offered = now
+        self._adder.clear()
+        self._found.clear()
+        self._found.set_visibility(not few)
+        with self._adder:
+            if few:
+                choice(
+                    {"": "+ Add a demand on …", **{f"={name}": name for name in free}},
+                    "",
+                    lambda key: self._add(key[1:]) if key else None,
+                    label="Add a demand on a feature",
+                    testid="add-demand",
+                    key="add-demand",
+                )
+            else:
+                write(
+                    "",
+                    self._look_for,
+                    label="Add a demand on a feature",
+                    hint="Add a demand on …",
+                    testid="find-demand",
+                    key="find-demand",
+                    classes="studio-search",
+                    live=True,
+                )
+
+    def _look_for(self, sought: str) -> None:
+        self._sought = sought.strip()
+        self._found.clear()
+        if not self._sought:
+            return
+        found = self._features.found(self._sought)
+        with self._found:
+            for name in found[:MOST_FOUND]:
+                press(
+                    f"+ {short(name, 40)}",
+                    partial(self._add, name),
+                    label=f"Add a demand on {short(name)}",
+                    testid="add-demand",
+                    key=f"add {name}",
+                )
+            more = len(found) - MOST_FOUND
+            if more > 0 or not found:
+                text = f"and {more:,} more" if found else "No feature has such a name."
+                words("span", text, "studio-soft studio-small")
+
+    def _draw_ticks(self) -> None:
+        work = self._features.work
+        missing = sum(self._features.loaded.profile(n).missing > 0 for n in self._features.names)
+        levels = self._features.sizes()["cat"]
+        self._ticks.clear()
+        with self._ticks:
+            tick(
+                "Each feature at most once",
+                work.once,
+                lambda value: self._say(once=value),
+                testid="once",
+                hint="no intervals",
+            )
+            tick(
+                "Several categories in one condition",
+                bool(work.subsets),
+                lambda value: self._say(subsets=value),
+                testid="subsets",
+                hint=_several(work.subsets) if levels else "no feature has categories",
+            )
+            tick(
+                "Conditions on missing values",
+                work.missing_conditions,
+                lambda value: self._say(missing_conditions=value),
+                testid="missing-conditions",
+                hint="x is missing, x is present" if missing else "no value is missing",
+            )
+
+    # -- saying -----------------------------------------------------------------------------
+
+    def _add(self, name: str) -> None:
+        self._added[name] = None
+        self._sought = ""
+        self._offered = None
+        self.draw()
+        index = self._features.loaded.names.index(name)
+        ui.run_javascript(f"knowledge.focus('direction {index}')")
+
+    def _direct(self, name: str, op: str) -> None:
+        self._added[name] = None
+        directions = {n: d for n, d in self._features.work.directions.items() if n != name}
+        self._say(directions=directions | ({name: op} if op else {}))
+
+    def _use(self, name: str, use: str) -> None:
+        self._added[name] = None
+        work = self._features.work
+        required = [n for n in work.required if n != name]
+        forbidden = [n for n in work.forbidden if n != name]
+        if use != "may":
+            (required if use == "required" else forbidden).append(name)
+        self._say(required=tuple(required), forbidden=tuple(forbidden))
+
+    def _drop(self, name: str) -> None:
+        self._added.pop(name, None)
+        work = self._features.work
+        self._say(
+            directions={n: d for n, d in work.directions.items() if n != name},
+            required=tuple(n for n in work.required if n != name),
+            forbidden=tuple(n for n in work.forbidden if n != name),
+        )
+        self.draw()
+
+    def _say(self, **said: Any) -> None:
+        if not self._session.change(**said):
+            self._drawn = self._ticked = None
+            self.draw()
+
+
+def _several(subsets: bool | tuple[str, ...]) -> str:
+    if isinstance(subsets, bool):
+        return "x in {a, b}"
+    return f"of {len(subsets):,} features"
