@@ -80,11 +80,14 @@ def text_of(browser: Any, testid: str) -> str:
 
 
 def choose(browser: Any, testid: str, words: str) -> None:
-    """Choose the option with these words in a drop-down list."""
-    from selenium.webdriver.support.select import Select
-
-    def chosen() -> bool:
-        Select(element(browser, testid)).select_by_visible_text(words)
-        return True
-
-    wait_for(chosen)
+    """Choose the option with exactly these words in a drop-down list."""
+    script = """
+        const list = document.querySelector(`[data-testid="${arguments[0]}"]`);
+        const found = Array.from(list?.options ?? []).find((o) => o.textContent === arguments[1]);
+        if (!found) return false;
+        list.focus();
+        list.value = found.value;
+        list.dispatchEvent(new Event("change", {bubbles: true}));
+        return true;
+    """
+    wait_for(lambda: browser.execute_script(script, testid, words))

@@ -6,16 +6,18 @@ from nicegui import ui
 
 from opdt.studio.session import Session
 from opdt.studio.web.panels.data import data_panel
+from opdt.studio.web.panels.knowledge import knowledge_panel
 from opdt.studio.web.panels.rule import rule_panel
 from opdt.studio.web.panels.target import target_panel
 from opdt.studio.web.panels.toolbar import toolbar
+from opdt.studio.web.panels.trade_off import trade_off_panel
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import words
 from opdt.studio.web.uploads import Uploads
 from opdt.studio.work import Work
 
 # Each takes the session; the data panel, which also takes uploads, stands before those on the left.
-LEFT = (target_panel,)
+LEFT = (target_panel, knowledge_panel, trade_off_panel)
 RIGHT = (rule_panel,)
 
 

@@ -1,73 +1,219 @@
-"""The rule, live."""
+"""The rule, live: in words, what is proven, its numbers, its funnel and its region."""
 
 from __future__ import annotations
 
-from nicegui import ui
+import asyncio
+from typing import Any
 
 from opdt.report import RuleReport
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_count, format_seconds, format_share
+from opdt.solution import Status, StopReason
+from opdt.studio.advance import Advance
 from opdt.studio.outcome import Outcome
 from opdt.studio.session import Session
+from opdt.studio.web.panels.funnel import FunnelView, funnel_state
+from opdt.studio.web.panels.region import RegionView, region_state
+from opdt.studio.web.panels.view import COMPONENTS, View
+from opdt.studio.web.panels.wording import advice, sentence_parts
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import panel, words
+from opdt.studio.web.theme import panel
+from opdt.studio.work import MAX_SECONDS
+
+# A search that takes less is over before anyone could read that it is under way.
+_SHOWN_AFTER = 0.3  # seconds
+
+
+class RuleView(View, component=COMPONENTS / "studio_rule.js"):
+    """The sentence, what is proven, and the progress of a search."""
+
+
+class FiguresView(View, component=COMPONENTS / "studio_figures.js"):
+    """Precision, coverage, errors and VI on training and held-out rows."""
 
 
 def rule_panel(session: Session) -> None:
     """Build the panel."""
-    with panel("The rule", "rule-panel") as section:
-        body = ui.element("div").props("aria-live=polite")
+    _RulePanel(session)
 
-    def draw(_: object = None) -> None:
-        outcome = session.outcome
-        body.clear()
-        section.classes(
-            add="studio-idle" if outcome is None else "",
-            remove="" if outcome is None else "studio-idle",
+
+class _RulePanel:
+    """Shows the last outcome, and the search for the next one where it takes long."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._revision = 0
+        self._search: dict[str, Any] | None = None
+        self._later: asyncio.TimerHandle | None = None
+        with panel("The rule", "rule-panel") as self._section:
+            self._rule = RuleView(**self._state())
+            self._rule.on("stop", lambda: session.stop("solve"))
+            self._rule.on("again", self._again)
+            self._figures = FiguresView(parts=[])
+            self._funnel = FunnelView(stages=[])
+            self._region = RegionView(**region_state(None))
+        self._show_outcome()
+        self._hear_busy(session.busy)
+        for topic, heard in (
+            ("outcome", self._show_outcome),
+            ("data", self._show_rule),
+            ("work", self._hear_work),
+            ("busy", self._hear_busy),
+            ("progress", self._hear_progress),
+        ):
+            listen(session, topic, heard)
+
+    def _show_outcome(self, _: object = None) -> None:
+        outcome = self._session.outcome
+        self._revision += 1
+        self._search = None
+        idle = "studio-idle"
+        self._section.classes(add="" if outcome else idle, remove=idle if outcome else "")
+        self._show_rule()
+        self._figures.show(parts=[] if outcome is None else _parts(outcome))
+        self._funnel.show(**funnel_state(outcome))
+        self._region.show(**region_state(outcome))
+
+    def _show_rule(self, _: object = None) -> None:
+        self._rule.show(**self._state())
+
+    def _state(self) -> dict[str, Any]:
+        outcome = self._session.outcome
+        told = (
+            {"idle": _next_step(self._session), "parts": []} if outcome is None else _told(outcome)
         )
-        with body:
-            if outcome is None:
-                words("p", _next_step(session), "studio-soft")
-            else:
-                _draw(outcome)
+        return {
+            "revision": self._revision,
+            "price": None if outcome is None else outcome.work.w,
+            "search": self._search,
+            "stale": self._search is not None and outcome is not None,
+            **told,
+        }
 
-    draw()
-    listen(session, "outcome", draw)
-    listen(session, "data", draw)
-    listen(session, "work", lambda _: draw() if session.outcome is None else None)
+    def _again(self) -> None:
+        """Search again, and longer where it was time that ran out."""
+        session, outcome = self._session, self._session.outcome
+        if outcome is not None and outcome.solution.stopped_by is StopReason.TIME:
+            session.change(time_limit=min(MAX_SECONDS, 2 * session.work.time_limit))
+        session.refresh()
+
+    # -- a search that takes long ---------------------------------------------------------------
+
+    def _hear_work(self, _: object) -> None:
+        if self._session.outcome is None:
+            self._show_rule()
+
+    def _hear_busy(self, kinds: frozenset[str]) -> None:
+        if "solve" in kinds:
+            if self._later is None:
+                loop = asyncio.get_running_loop()
+                self._later = loop.call_later(_SHOWN_AFTER, self._show_search)
+            return
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        if self._search is not None:
+            self._search = None
+            self._show_rule()
+
+    def _show_search(self) -> None:
+        if "solve" in self._session.busy and self._search is None:
+            self._search = {"share": 0, "words": "Searching …"}
+            self._show_rule()
+
+    def _hear_progress(self, advance: Advance) -> None:
+        if advance.kind != "solve" or advance.seconds < _SHOWN_AFTER:
+            return
+        self._search = {"share": advance.share, "words": _progress_words(advance)}
+        self._show_rule()
 
 
-def _draw(outcome: Outcome) -> None:
-    words("p", outcome.sentence, "studio-rule").props("data-testid=sentence")
-    with ui.element("div").classes("studio-row"):
-        state = "good" if outcome.is_proven else "open"
-        words("span", outcome.badge, f"studio-badge {state}").props("data-testid=badge")
-    for title, report in (("Training rows", outcome.train), ("Held-out rows", outcome.held_out)):
-        if report is not None:
-            _draw_report(title, report)
+def _told(outcome: Outcome) -> dict[str, Any]:
+    """What is said of an outcome."""
+    solution = outcome.solution
+    report = outcome.train
+    dock = ""
+    if report is not None:
+        dock = f"{format_share(report.precision)} precise, {report.covered:,} rows, {outcome.badge}"
+    return {
+        "parts": sentence_parts(outcome),
+        "badge": outcome.badge if outcome.is_proven else _stopped(outcome),
+        "tone": "good" if outcome.is_proven else "open",
+        "proof": _proof(outcome),
+        "advice": advice(outcome),
+        "again": None if outcome.is_proven else _again_words(solution.stopped_by, outcome),
+        "dock": dock,
+    }
 
 
-def _draw_report(title: str, report: RuleReport) -> None:
-    words("h3", title, "studio-subtitle")
-    testid = "train" if title.startswith("Train") else "held-out"
-    with ui.element("div").classes("studio-figures").props(f"data-testid=report-{testid}"):
-        low, high = (format_share(bound) for bound in report.interval)
-        _figure(
-            "Precision", format_share(report.precision), f"{report.level:.0%} from {low} to {high}"
-        )
-        _figure(
-            "Coverage",
-            format_share(report.coverage),
-            f"{report.covered:,} of {report.n_rows:,} rows",
-        )
-        _figure("Errors", f"{report.errors:,}", "covered, of another class")
-        _figure("VI", format_count(report.vi), f"an error costs {format_count(report.w)} rows")
+def _stopped(outcome: Outcome) -> str:
+    solution = outcome.solution
+    why = "stopped" if solution.stopped_by is not StopReason.TIME else "time is up"
+    took = format_seconds(solution.seconds)
+    return f"{why} after {took}: {'best so far' if outcome.rule else 'no rule yet'}"
 
 
-def _figure(title: str, value: str, detail: str) -> None:
-    with ui.element("div").classes("studio-figure"):
-        words("div", title)
-        words("div", value)
-        words("div", detail)
+def _proof(outcome: Outcome) -> str:
+    solution = outcome.solution
+    if solution.status is Status.OPTIMAL:
+        return f"No allowed rule has a larger VI than {format_count(solution.value)}."
+    if outcome.is_proven:
+        return ""
+    if outcome.rule is None:
+        return f"No rule can have a VI above {format_count(solution.bound)}."
+    return (
+        f"VI {format_count(solution.value)}; no rule can have more than "
+        f"{format_count(solution.bound)}, so a better one is at most "
+        f"{format_count(solution.gap)} better."
+    )
+
+
+def _again_words(stopped_by: StopReason, outcome: Outcome) -> str:
+    if stopped_by is not StopReason.TIME:
+        return "Search again"
+    longer = min(MAX_SECONDS, 2 * outcome.work.time_limit)
+    return f"Search for up to {format_seconds(longer)}"
+
+
+def _progress_words(advance: Advance) -> str:
+    took = format_seconds(advance.seconds)
+    if advance.value is None or advance.bound is None:
+        return f"Searching for {took}"
+    return (
+        f"Searching for {took}: best VI so far {format_count(advance.value)}, "
+        f"none can be above {format_count(advance.bound)}"
+    )
+
+
+def _parts(outcome: Outcome) -> list[dict[str, Any]]:
+    named = (
+        ("Training rows", "train", outcome.train),
+        ("Held-out rows", "held-out", outcome.held_out),
+    )
+    return [_part(title, name, report) for title, name, report in named if report is not None]
+
+
+def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
+    low, high = (format_share(end) for end in report.interval)
+    known = report.covered > 0
+    costs = f"{report.covered:,} − {format_count(report.w)} × {report.errors:,}"
+    return {
+        "testid": f"report-{name}",
+        "title": title,
+        "rows": f"{report.n_rows:,} rows",
+        "precision": format_share(report.precision),
+        "interval": f"{report.level:.0%} interval {low} to {high}"
+        if known
+        else "no row is covered",
+        "band": report.interval if known else None,
+        "value": report.precision if known else None,
+        "base": report.base_rate,
+        "baseText": f"{format_share(report.base_rate)} of all these rows are of the class",
+        "figures": [
+            ("Coverage", format_share(report.coverage), f"{report.covered:,} rows"),
+            ("Errors", f"{report.errors:,}", "of another class"),
+            ("VI", format_count(report.vi), costs),
+        ],
+    }
 
 
 def _next_step(session: Session) -> str:
