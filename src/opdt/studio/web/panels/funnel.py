@@ -1,0 +1,39 @@
+"""The rows that are left after each condition of the rule."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any
+
+from opdt.report.formats import format_share
+from opdt.studio.outcome import Outcome, Stage
+from opdt.studio.web.panels.view import COMPONENTS, View, short
+
+
+class FunnelView(View, component=COMPONENTS / "studio_funnel.js"):
+    """Bars of the rows, condition by condition."""
+
+
+def funnel_state(outcome: Outcome | None) -> dict[str, Any]:
+    """What a `FunnelView` shows."""
+    if outcome is None or not outcome.funnel:
+        return {"stages": []}
+    held = outcome.funnel_held_out
+    stages = [
+        _stage(seen, unseen) for seen, unseen in zip_longest(outcome.funnel, held, fillvalue=None)
+    ]
+    return {"stages": stages, "all": outcome.funnel[0].covered, "held": bool(held)}
+
+
+def _stage(seen: Stage | None, unseen: Stage | None) -> dict[str, Any]:
+    assert seen is not None, "both parts of the rows have a stage for every condition"
+    state = {
+        "condition": short(seen.condition) or "all rows",
+        "correct": seen.covered - seen.errors,
+        "errors": seen.errors,
+        "rows": f"{seen.covered:,}",
+        "share": format_share(seen.precision),
+    }
+    if unseen is not None:
+        state |= {"heldRows": f"{unseen.covered:,}", "heldShare": format_share(unseen.precision)}
+    return state

@@ -1,0 +1,105 @@
+"""The rule's sentence in parts, and what to change where there is no rule."""
+
+from __future__ import annotations
+
+from opdt.report.formats import format_count, format_share
+from opdt.rules import Rule
+from opdt.solution import Status
+from opdt.studio.outcome import Outcome
+from opdt.studio.work import Work
+
+_THEN = ", then the class is "
+
+
+def sentence_parts(outcome: Outcome) -> list[tuple[str, str]]:
+    """The sentence in parts that follow each other without a gap, each with its kind.
+
+    Kinds are "word" (If, and, then), "name" (of a feature), "test" (what is asked of it), "class",
+    and "plain" for a sentence that is no rule.
+    """
+    if outcome.rule is None:
+        return [("plain", outcome.sentence)]
+    return rule_parts(outcome.sentence, outcome.rule)
+
+
+def rule_parts(sentence: str, rule: Rule) -> list[tuple[str, str]]:
+    """The parts of a rule's sentence; where a name cannot be told apart, it stays in a test."""
+    before, then, label = sentence.rpartition(_THEN)
+    if not before:
+        return [("plain", sentence)]
+    starts = _starts(before, rule)
+    parts = [("word", before[: starts[0][0]])] if starts else []
+    ends = [start for start, _ in starts[1:]] + [len(before)]
+    for (start, length), end in zip(starts, ends, strict=True):
+        body = before[start + length : end]
+        has_next = end < len(before)
+        parts.append(("name", before[start : start + length]))
+        parts.append(("test", body.removesuffix(" and ") if has_next else body))
+        if has_next:
+            parts.append(("word", " and "))
+    if not starts:
+        parts = [("test", before)]
+    return [*parts, ("word", then), ("class", label.removesuffix(".")), ("word", ".")]
+
+
+def _starts(before: str, rule: Rule) -> list[tuple[int, int]]:
+    """Where in a sentence the names of the features begin, and how long they are."""
+    starts: list[tuple[int, int]] = []
+    end = 0
+    for feature in rule.features:
+        for word in (" and ", "If ") if end else ("If ",):
+            found = [
+                (at + len(word), len(shown))
+                for shown in (feature, f"“{feature}”")
+                if (at := before.find(f"{word}{shown} is ", end)) >= 0
+            ]
+            if found:
+                starts.append(min(found))
+                end = sum(starts[-1])
+                break
+    return starts
+
+
+def advice(outcome: Outcome) -> str | None:
+    """What to change where there is no rule; None where there is one."""
+    if outcome.rule is not None:
+        return None
+    status, work = outcome.solution.status, outcome.work
+    if status is Status.NO_PATTERN:
+        return (
+            f"An error costs {format_count(work.w)} rows. Make it cheaper in the trade-off, or "
+            f"allow more than {_conditions(work.max_depth)}."
+        )
+    if status is Status.INFEASIBLE:
+        return _relax(work)
+    return "Search longer, or allow fewer conditions."
+
+
+def _relax(work: Work) -> str:
+    """The demands that could give way."""
+    ways = []
+    if work.min_precision:
+        ways.append(f"ask for less precision than {format_share(work.min_precision)}")
+    if work.min_coverage:
+        ways.append(f"ask for less coverage than {_amount(work.min_coverage)}")
+    if work.max_errors is not None:
+        ways.append(f"allow more than {format_count(work.max_errors)} errors")
+    if work.required:
+        ways.append("require fewer features")
+    if work.forbidden:
+        ways.append("forbid fewer features")
+    if work.directions:
+        ways.append("give up a direction")
+    ways.append(f"allow more than {_conditions(work.max_depth)}")
+    text = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])}, or {ways[-1]}"
+    return text[:1].upper() + text[1:] + "."
+
+
+def _amount(coverage: float) -> str:
+    if isinstance(coverage, int):
+        return f"{coverage:,} rows"
+    return format_share(coverage)
+
+
+def _conditions(depth: int) -> str:
+    return "one condition" if depth == 1 else f"{depth} conditions"

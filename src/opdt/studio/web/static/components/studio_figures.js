@@ -1,0 +1,33 @@
+/* What the rule does on the training rows and on the held-out rows, side by side. */
+export default {
+  props: { state: String },
+  computed: {
+    parts() {
+      return JSON.parse(this.state).parts;
+    },
+  },
+  methods: {
+    at: (share) => `${(100 * share).toFixed(2)}%`,
+    between: ([low, high]) => ({ left: `${100 * low}%`, width: `${Math.max(0.5, 100 * (high - low))}%` }),
+  },
+  template: `
+    <div class="figures" v-if="parts.length">
+      <section v-for="part in parts" class="figures-part" :data-testid="part.testid" :aria-label="part.title">
+        <h3><span>{{ part.title }}</span><small>{{ part.rows }}</small></h3>
+        <div class="figures-precision">
+          <span>Precision</span><b>{{ part.precision }}</b><small>{{ part.interval }}</small>
+        </div>
+        <div class="figures-bar" :title="part.interval + '; ' + part.baseText" aria-hidden="true">
+          <i class="figures-interval" v-if="part.band" :style="between(part.band)"></i>
+          <i class="figures-base" :style="{ left: at(part.base) }"></i>
+          <i class="figures-value" v-if="part.value !== null" :style="{ left: at(part.value) }"></i>
+        </div>
+        <p class="figures-note">{{ part.baseText }}</p>
+        <dl>
+          <div v-for="[name, value, detail] in part.figures">
+            <dt>{{ name }}</dt><dd>{{ value }}</dd><dd class="figures-detail">{{ detail }}</dd>
+          </div>
+        </dl>
+      </section>
+    </div>`,
+};
