@@ -25,7 +25,7 @@ from opdt.scale.scanner import (
 )
 from opdt.scale.schema import agree
 
-FAN_IN = 4  # results that are added up at once, where they are
+FAN_IN = 8  # results that are added up at once, where they are
 BEAT = 0.1  # seconds between two looks at the clock
 WHOLE = "the dask DataFrame"
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
@@ -87,47 +87,47 @@ class DaskScanner(Scanner):
             )
             .to_delayed()
         )
-        level = leaves
-        merge = dask.delayed(_merge, pure=False)
-        while len(level) > 1:
-            level = [merge(shipped, level[at : at + FAN_IN]) for at in range(0, len(level), FAN_IN)]
-        total = dask.delayed(_pack, pure=False)(level[0])
         if self._client is None:
-            return from_bytes(self._here(leaves, total, watch))
+            return self._here(task, leaves, watch)
         with dask.config.set({LARGE_GRAPH: "1GB"}):  # thousands of boxes take some megabytes
-            data = self._there(leaves, total, watch)
+            data = self._there(shipped, leaves, watch)
         self.bytes_moved += _size(task) + len(data)
         return from_bytes(data)
 
-    def _here(self, leaves: list[Any], total: Any, watch: Watch) -> bytes:
-        """By the threads of this process."""
-        places = {leaf.key: at for at, leaf in enumerate(leaves)}
-        done = 0
-
-        def told(key: Any, *_: Any) -> None:
-            nonlocal done
-            done += key in places
-            watch(done, len(leaves))
-
+    def _here(self, task: Task, leaves: list[Any], watch: Watch) -> Parts:
+        """By the threads of this process, some partitions at a time."""
+        compute = require("dask", "dask").compute
+        total = task.run(iter(()), -1)
+        step = 4 * (os.cpu_count() or 1)
         watch(0, len(leaves))
-        try:
-            with require("dask.callbacks", "dask").Callback(posttask=told):
-                return bytes(total.compute(scheduler="threads"))
-        except Exception as error:
-            raise _sentence(error, None, leaves) from None
+        for at in range(0, len(leaves), step):
+            some = leaves[at : at + step]
+            try:
+                results = compute(*some, scheduler="threads")
+            except Exception as error:
+                raise _sentence(error, at if len(some) == 1 else None, leaves) from None
+            for result in results:
+                total = task.merge(total, result)
+            watch(at + len(some), len(leaves))
+        return total
 
-    def _there(self, leaves: list[Any], total: Any, watch: Watch) -> bytes:
+    def _there(self, shipped: Any, leaves: list[Any], watch: Watch) -> bytes:
         """By the workers of the client, looking at the clock meanwhile.
 
         A partition's future tells that it is done, and is let go at once: its result is kept no
         longer than until it is added up.
         """
-        *futures, last = self._client.compute([*leaves, total])
+        submit = self._client.submit
+        task, *futures = self._client.compute([shipped, *leaves])
         running = {future.key: (at, future) for at, future in enumerate(futures)}
+        while len(futures) > FAN_IN:
+            starts = range(0, len(futures), FAN_IN)
+            futures = [submit(_merge, task, futures[a : a + FAN_IN], pure=False) for a in starts]
+        last = submit(_total, task, futures, pure=False)
+        del futures
         ended: SimpleQueue[Any] = SimpleQueue()
-        for future in (*futures, last):
+        for _, future in (*running.values(), (None, last)):
             future.add_done_callback(lambda one: ended.put((one.key, one.status)))
-        del futures, future
         try:
             while True:
                 watch(len(leaves) - len(running), len(leaves))
@@ -135,14 +135,16 @@ class DaskScanner(Scanner):
                     key, status = ended.get(timeout=BEAT)
                 except Empty:
                     continue
-                place, one = running.pop(key, (None, last))
+                place, future = running.pop(key, (None, last))
                 if status != "finished":
-                    raise _sentence(_exception_of(one), place, leaves) from None
-                if one is last:
-                    watch(len(leaves), len(leaves))
+                    raise _sentence(_exception_of(future), place, leaves) from None
+                if future is last:
                     return bytes(last.result())
         finally:
-            self._client.cancel([last, *(future for _, future in running.values())])
+            # Let go, not cancelled: what nobody wants is not begun, and cancelling a key while
+            # others depend on it has been seen to break the scheduler's link to the client.
+            for future in (task, last, *(future for _, future in running.values())):
+                future.release()
 
 
 class _Shipped:
@@ -240,10 +242,10 @@ def _merge(shipped: _Shipped, parts: list[Parts]) -> Parts:
     return total
 
 
-def _pack(parts: Parts) -> bytes:
+def _total(shipped: _Shipped, parts: list[Parts]) -> bytes:
     # As bytes: arrays that Dask delivers are read-only, for which Numba would compile every
     # kernel of the driver once more, for many seconds.
-    return to_bytes(parts)
+    return to_bytes(_merge(shipped, parts))
 
 
 # -- what went wrong -------------------------------------------------------------------------
@@ -259,7 +261,7 @@ def _exception_of(future: Any) -> Exception:
 
 def _sentence(error: Exception, place: int | None, parts: Sequence[Any]) -> Exception:
     """What a worker raised as one sentence; what the rows or the library raised stays."""
-    if isinstance(error, OpdtError) or type(error).__name__ == "Stopped":
+    if isinstance(error, OpdtError):
         return error
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("opdt"):
         return InputError("the Dask workers cannot import opdt; install the same version there.")
