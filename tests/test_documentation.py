@@ -8,6 +8,7 @@ import importlib.util
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -142,12 +143,14 @@ def run_console(where: str, block: Block) -> None:
 
 
 def missing_needs(block: Block) -> list[str]:
-    """Return what the block needs and is not here: packages, or the paper's data (OPDT_DATA)."""
-    return [
-        name
-        for name in block.needs
-        if not (name in os.environ if name == "OPDT_DATA" else importlib.util.find_spec(name))
-    ]
+    """Return what the block needs and is not here: packages, java, or the paper's data."""
+    return [name for name in block.needs if not is_here(name)]
+
+
+def is_here(name: str) -> bool:
+    if name == "OPDT_DATA":
+        return name in os.environ
+    return (shutil.which if name == "java" else importlib.util.find_spec)(name) is not None
 
 
 @pytest.fixture
@@ -169,6 +172,8 @@ def fixed_terminal(tmp_path, monkeypatch, data_folder):
 
 
 @pytest.mark.usefixtures("fixed_terminal")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:dask.*")
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_block_of_the_page_runs_and_prints_what_is_shown(path, subtests, monkeypatch):
     # A real module, so that classes which a page defines can be pickled and found by name.
