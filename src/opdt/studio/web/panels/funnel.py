@@ -22,7 +22,13 @@ def funnel_state(outcome: Outcome | None) -> dict[str, Any]:
     stages = [
         _stage(seen, unseen) for seen, unseen in zip_longest(outcome.funnel, held, fillvalue=None)
     ]
-    return {"stages": stages, "all": outcome.funnel[0].covered, "held": bool(held)}
+    rule = outcome.rule
+    return {
+        "stages": stages,
+        "all": outcome.funnel[0].covered,
+        "held": bool(held),
+        "label": "" if rule is None else short(str(rule.label), 24),
+    }
 
 
 def _stage(seen: Stage | None, unseen: Stage | None) -> dict[str, Any]:

@@ -116,6 +116,8 @@ class _RulePanel:
             self._show_rule()
 
     def _show_search(self) -> None:
+        if self._rule.client.is_deleted:
+            return
         if "solve" in self._session.busy and self._search is None:
             self._search = {"share": 0, "words": "Searching …"}
             self._show_rule()
@@ -194,6 +196,7 @@ def _parts(outcome: Outcome) -> list[dict[str, Any]]:
 
 def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
     low, high = (format_share(end) for end in report.interval)
+    between = f"{report.level:.0%} interval {low.removesuffix(' %')} to {high}"
     known = report.covered > 0
     costs = f"{report.covered:,} − {format_count(report.w)} × {report.errors:,}"
     return {
@@ -201,16 +204,14 @@ def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
         "title": title,
         "rows": f"{report.n_rows:,} rows",
         "precision": format_share(report.precision),
-        "interval": f"{report.level:.0%} interval {low} to {high}"
-        if known
-        else "no row is covered",
+        "interval": between if known else "no row is covered",
         "band": report.interval if known else None,
         "value": report.precision if known else None,
         "base": report.base_rate,
-        "baseText": f"{format_share(report.base_rate)} of all these rows are of the class",
+        "baseText": f"{format_share(report.base_rate)} among all these rows",
         "figures": [
             ("Coverage", format_share(report.coverage), f"{report.covered:,} rows"),
-            ("Errors", f"{report.errors:,}", "of another class"),
+            ("Errors", f"{report.errors:,}", f"of {report.covered:,} rows"),
             ("VI", format_count(report.vi), costs),
         ],
     }

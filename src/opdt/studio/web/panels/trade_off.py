@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from opdt.problem.structure import MAX_DEPTH
+from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_share
 from opdt.studio.session import Session
 from opdt.studio.trade_off import TradeOff, TradeOffPoint
@@ -47,6 +48,8 @@ class _TradeOffPanel:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._depth: int | None = None
+        self._known: TradeOff | None = None  # the last one, shown until there is another
+        self._points: tuple[TradeOff | None, list[dict[str, Any]]] = (None, [])
         self._refused = 0  # so that a refused number gives way to the one that counts
         with panel("Trade-off", "trade-off-panel", step=4):
             self._first = words("p", "First choose the classes.", "studio-soft studio-small")
@@ -60,8 +63,13 @@ class _TradeOffPanel:
             self._draw_job()
             self._draw_limits()
         self._show()
-        for topic in ("data", "work", "outcome", "trade_off", "busy"):
+        for topic in ("work", "outcome", "trade_off", "busy"):
             listen(session, topic, self._show)
+        listen(session, "data", self._forget)
+
+    def _forget(self, _: object) -> None:
+        self._known = None
+        self._show()
 
     def _draw_job(self) -> None:
         with ui.element("div").classes("studio-row"):
@@ -72,16 +80,17 @@ class _TradeOffPanel:
             self._stop.props["aria-label"] = "Stop tracing the frontier"
 
     def _draw_limits(self) -> None:
-        with ui.element("div").classes("studio-row trade-off-limits"):
+        with ui.element("div").classes("trade-off-limits"):
             with field("Most conditions"):
                 self._depths = ui.element("div")
             self._precision = NumberView("Minimum precision", "min-precision", "%", 100)
             self._precision.on("written", lambda e: self._limit("min_precision", e.args, _share))
-            self._coverage = NumberView("Minimum coverage", "min-coverage", "", 1e9)
-            self._coverage.on(
-                "written", lambda e: self._limit("min_coverage", e.args, self._amount)
-            )
-            self._draw_unit()
+            with ui.element("div").classes("trade-off-coverage"):
+                self._coverage = NumberView("Minimum coverage", "min-coverage", "", 1e9)
+                self._coverage.on(
+                    "written", lambda e: self._limit("min_coverage", e.args, self._amount)
+                )
+                self._draw_unit()
             self._errors = NumberView("Maximum errors", "max-errors", "", 1e9, "1")
             self._errors.on("written", lambda e: self._limit("max_errors", e.args, _count))
 
@@ -95,14 +104,13 @@ class _TradeOffPanel:
             self._in_rows = unit == "rows"
             self._session.change(min_coverage=0)
 
-        with field("of"):
-            dropdown(
-                {"share": "% of the rows", "rows": "rows"},
-                "rows" if self._in_rows else "share",
-                picked,
-                label="Unit of the minimum coverage",
-                testid="coverage-unit",
-            )
+        dropdown(
+            {"share": "% of rows", "rows": "rows"},
+            "rows" if self._in_rows else "share",
+            picked,
+            label="Unit of the minimum coverage",
+            testid="coverage-unit",
+        )
 
     # -- what is said ---------------------------------------------------------------------------
 
@@ -144,6 +152,7 @@ class _TradeOffPanel:
         self._body.set_visibility(ready)
         if not ready:
             return
+        self._known = session.trade_off or self._known
         self._price.show(**self._price_state())
         self._frontier.show(**self._frontier_state())
         tracing = "trade_off" in session.busy
@@ -178,10 +187,8 @@ class _TradeOffPanel:
 
     def _price_state(self) -> dict[str, Any]:
         session = self._session
-        marks = [] if session.trade_off is None else _breakpoints(session.trade_off)
-        most = (
-            _FIRST_MOST if session.trade_off is None else max(10.0, _BEYOND * max(marks, default=1))
-        )
+        marks = [] if self._known is None else _breakpoints(self._known)
+        most = max(10.0, _BEYOND * max(marks)) if marks else _FIRST_MOST
         outcome = session.outcome
         return {
             "price": session.work.w,
@@ -193,25 +200,32 @@ class _TradeOffPanel:
 
     def _frontier_state(self) -> dict[str, Any]:
         session, found = self._session, self._session.trade_off
-        points = () if found is None else found.points
-        here, outcome = None, session.outcome
-        if (
-            points
-            and outcome is not None
-            and outcome.rule is not None
-            and outcome.train is not None
-        ):
-            report = outcome.train
-            counts = report.covered, report.errors
-            index = next(
-                (k for k, each in enumerate(points) if (each.covered, each.errors) == counts), None
-            )
-            here = {"coverage": report.coverage, "precision": report.precision, "index": index}
+        stale = found is None and bool(session.busy & {"solve", "trade_off"})
+        shown = self._known if stale else found
+        report = None if session.outcome is None else session.outcome.train
+        points = () if shown is None else shown.points
         return {
-            "points": [_point(each) for each in points],
-            "here": here,
+            "points": self._drawn(shown),
+            "here": None if stale or not points or report is None else _here(points, report),
+            "stale": stale,
             "note": _note(found, tracing="trade_off" in session.busy),
         }
+
+    def _drawn(self, trade_off: TradeOff | None) -> list[dict[str, Any]]:
+        """The points for the browser, made once for each trade-off."""
+        if self._points[0] is not trade_off:
+            points = () if trade_off is None else trade_off.points
+            self._points = trade_off, [_point(each) for each in points]
+        return self._points[1]
+
+
+def _here(points: tuple[TradeOffPoint, ...], report: RuleReport) -> dict[str, Any]:
+    """The place of the present rule, which is one of the points unless a limit forbids it."""
+    counts = report.covered, report.errors
+    index = next(
+        (k for k, each in enumerate(points) if (each.covered, each.errors) == counts), None
+    )
+    return {"coverage": report.coverage, "precision": report.precision, "index": index}
 
 
 def _breakpoints(trade_off: TradeOff) -> list[float]:
@@ -263,8 +277,10 @@ def _note(trade_off: TradeOff | None, *, tracing: bool) -> str:
     if trade_off is None:
         return "Tracing the frontier …" if tracing else ""
     n_points = len(trade_off.points)
+    if not trade_off.path.segments:
+        return "No rule meets the demands, at any price."
     if not n_points:
-        return "No rule pays for its errors at any price."
+        return "No rule pays for its errors, at any price."
     n_priced = sum(each.w_from is not None for each in trade_off.points)
     text = (
         f"{n_priced} {'rule is' if n_priced == 1 else 'rules are'} the best at some price (filled)"

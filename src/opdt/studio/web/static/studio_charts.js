@@ -16,7 +16,7 @@ studio.roundTicks = (low, high, count) => {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((each) => each * power >= rough) * power;
   const ticks = [];
-  for (let k = Math.ceil(low / step); k * step <= high * (1 + 1e-12); k++) ticks.push(k * step);
+  for (let k = Math.ceil(low / step); k * step <= high * (1 + 1e-12); k++) ticks.push(k * step || 0);
   return ticks;
 };
 

@@ -15,14 +15,17 @@ export default {
       <section v-for="part in parts" class="figures-part" :data-testid="part.testid" :aria-label="part.title">
         <h3><span>{{ part.title }}</span><small>{{ part.rows }}</small></h3>
         <div class="figures-precision">
-          <span>Precision</span><b>{{ part.precision }}</b><small>{{ part.interval }}</small>
+          <span>Precision</span><small>{{ part.interval }}</small>
+          <b>{{ part.precision }}</b>
+          <div>
+            <div class="figures-bar" aria-hidden="true">
+              <i class="figures-interval" v-if="part.band" :style="between(part.band)"></i>
+              <i class="figures-base" :style="{ left: at(part.base) }"></i>
+              <i class="figures-value" v-if="part.value !== null" :style="{ left: at(part.value) }"></i>
+            </div>
+            <small>{{ part.baseText }}</small>
+          </div>
         </div>
-        <div class="figures-bar" :title="part.interval + '; ' + part.baseText" aria-hidden="true">
-          <i class="figures-interval" v-if="part.band" :style="between(part.band)"></i>
-          <i class="figures-base" :style="{ left: at(part.base) }"></i>
-          <i class="figures-value" v-if="part.value !== null" :style="{ left: at(part.value) }"></i>
-        </div>
-        <p class="figures-note">{{ part.baseText }}</p>
         <dl>
           <div v-for="[name, value, detail] in part.figures">
             <dt>{{ name }}</dt><dd>{{ value }}</dd><dd class="figures-detail">{{ detail }}</dd>

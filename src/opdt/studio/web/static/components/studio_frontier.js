@@ -108,7 +108,7 @@ export default {
     },
   },
   template: `
-    <div class="frontier" data-testid="frontier">
+    <div class="frontier" :class="{ 'frontier-stale': it.stale }" data-testid="frontier">
       <div class="frontier-box" ref="box">
         <svg v-if="it.points.length && width" :width="width" :height="height" role="listbox"
           aria-label="Rules by coverage and precision" @pointermove="nearest" @pointerleave="chosen = null" @click="click">

@@ -15,8 +15,8 @@ export default {
       <table>
         <thead><tr>
           <th scope="col">rows on which</th><th scope="col"><span class="sr-only">share of all training rows</span></th>
-          <th scope="col" class="n">training rows</th><th scope="col" class="n">of the class</th>
-          <th scope="col" class="n" v-if="it.held">held out</th><th scope="col" class="n" v-if="it.held">of the class</th>
+          <th scope="col" class="n">training rows</th><th scope="col" class="n">{{ it.label }}</th>
+          <th scope="col" class="n" v-if="it.held">held out</th><th scope="col" class="n" v-if="it.held">{{ it.label }}</th>
         </tr></thead>
         <tbody>
           <tr v-for="(stage, k) in it.stages" :key="k" data-testid="stage">

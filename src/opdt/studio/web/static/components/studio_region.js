@@ -67,10 +67,12 @@ export default {
       const groups = new Map();
       for (const { x, y, label, covered } of this.places) {
         const kind = Math.min(label, SHAPES.length);
-        const key = `region-mark class-${kind} ${covered ? "inside" : "outside"}`;
+        const key = `region-mark ${covered ? "inside" : "outside"} class-${kind}`;
         groups.set(key, (groups.get(key) ?? "") + shape(label)(x, y, this.radius));
       }
-      return [...groups].sort(([one], [other]) => (one < other ? 1 : -1));
+      /* Covered rows over the others, errors over all. */
+      const rank = (kind) => 10 * kind.includes("inside") + Number(kind.at(-1));
+      return [...groups].sort(([one], [other]) => rank(one) - rank(other));
     },
     legend() {
       return this.it.classes.slice(0, SHAPES.length + 1).map((name, label, all) => ({
