@@ -306,7 +306,8 @@ class Session:
         self.outcome = outcome
         self._observers.publish("outcome", outcome)
         is_wanted = self.trade_off is None and "trade_off" not in self.busy
-        if is_wanted and self.is_current and outcome.solution.seconds < QUICK:
+        is_quick = outcome.is_proven and outcome.solution.seconds < QUICK
+        if is_wanted and is_quick and self.is_current:
             self.ask_trade_off()
 
     def _compare(self) -> None:

@@ -30,6 +30,7 @@ from opdt.table import Table
 N_PERMUTATIONS = 999
 ALTERNATIVES_WITHIN = 0.01
 MAX_ALTERNATIVES = 500
+TRADE_OFF_SECONDS = 20.0  # it is traced unasked, and may not take a processor for long
 _KEPT = 4  # tables and prepared searches of each session
 
 Found = TypeVar("Found")
@@ -125,7 +126,8 @@ class Solver:
         `on_path` is told the prices first, as the points between them may take longer. A limit
         on errors is no part of the question: it is one of the answers.
         """
-        work = work.change(max_errors=None)
+        seconds = min(work.time_limit, TRADE_OFF_SECONDS)
+        work = work.change(max_errors=None, time_limit=seconds)
         settings = _settings(work)
         del settings["w"]
         return trace_trade_off(

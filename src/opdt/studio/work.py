@@ -334,7 +334,7 @@ def _is_scalar(value: Any) -> bool:
 def _number(name: str, value: Any, low: float, high: float) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not low <= value <= high:
-        raise InputError(f"'{name}' must be a number from {low:g} to {high:g}, got {value!r}.")
+        raise InputError(f"'{name}' must be a number from {low:g} to {high:,.12g}, got {value!r}.")
     return float(value)
 
 
