@@ -39,7 +39,7 @@ HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # "no-referrer" would take the origin from forms, too
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -59,6 +59,27 @@ def names_of(host: str, further: Iterable[str] = (), *, local: bool) -> frozense
 
 class _TooLarge(Exception):
     """More bytes have come than may."""
+
+
+class _Counted:
+    """The body of a request, which ends with `_TooLarge` once it is over the limit."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._left = limit
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more has come than may."""
+        return self._left < 0
+
+    async def __call__(self) -> Message:
+        """The next part."""
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self.is_over:
+            raise _TooLarge
+        return message
 
 
 class Guard:
@@ -104,9 +125,9 @@ class Guard:
         elif self._gate is not None and not self._gate.admits(headers):
             await self._turn_away(self._gate, scope, receive, send)
         elif self._gate is not None and scope["path"] in self._gate.paths:
-            await self._gate(scope, self._counted(scope, headers, receive), send)
+            await self._gate(scope, receive, send)
         else:
-            await self._pass(scope, headers, receive, send)
+            await self._pass(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """Status and sentence for a request that must not pass, else None."""
@@ -142,13 +163,13 @@ class Guard:
     async def _turn_away(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
         """Who is not logged in sees the login page alone."""
         if scope["type"] == "http" and scope["path"] in gate.paths:
-            await gate(scope, self._counted(scope, Headers(scope=scope), receive), send)
+            await gate(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET":
             await gate.redirect(scope, receive, send)
         else:
             await _refuse(401, "Log in first.", scope, receive, send)
 
-    async def _pass(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Nobody stands before this server, so nobody may say on whose behalf or under which path.
         scope["headers"] = [
             pair for pair in scope["headers"] if not pair[0].lower().startswith(b"x-forwarded-")
@@ -156,31 +177,21 @@ class Guard:
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
+        counted = _Counted(receive, self._limit(scope["path"]))
         started = False
 
         async def watched(message: Message) -> None:
             nonlocal started
-            started = True
-            await send(message)
+            # What the application says of the interruption is not what should be said.
+            if started or not counted.is_over:
+                started = True
+                await send(message)
 
         try:
-            await self.app(scope, self._counted(scope, headers, receive), watched)
+            await self.app(scope, counted, watched)
         except _TooLarge:
             if not started:
                 await _refuse(413, self._too_large(scope["path"]), scope, receive, send)
-
-    def _counted(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
-        limit, seen = self._limit(scope["path"]), 0
-
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > limit:
-                raise _TooLarge
-            return message
-
-        return counted
 
     def _limit(self, path: str) -> int:
         return self._upload_limit if path.startswith(UPLOADS) else _SMALL_BODY
