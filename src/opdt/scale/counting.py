@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +29,10 @@ class Counting:
         """Count rules of one condition and of two; measure the seeds in the same pass."""
         standing = self._standing
         depth = standing.problem.structure.depth
-        grids = [self._grid(size) for size in range(1, min(depth, 2) + 1)]
+        widest = self._grid(min(depth, 2))
+        grids = [widest] if depth == 1 else [replace(widest, size=1), widest]
         if depth > 2:
-            self._tables = PairTables.of(standing, grids[1])
+            self._tables = PairTables.of(standing, widest)
         chosen = [
             (g, own)
             for g, grid in enumerate(grids)

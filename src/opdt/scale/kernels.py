@@ -79,35 +79,76 @@ def pick(
 
 @kernel
 def into_bins(keys: Any, edges: Any, missing: Any, out: Any) -> None:
-    """The bin of each key: the first edge not below it; missing keys go into the last bin."""
+    """The bin of each key: the first edge not below it, at most the last; missing ones come last.
+
+    Edges below a key are counted, first every eighth and then those between, without a branch:
+    many times quicker than bisection, whose branches cannot be predicted.
+    """
+    size = edges.size
+    n_groups = (size + 7) // 8
+    padded = np.full(8 * n_groups + 8, np.iinfo(np.int64).max)
+    for j in range(size - 1):
+        padded[j] = edges[j]
+    tops = padded[7::8].copy()
     for i in range(keys.size):
         key = keys[i]
-        if key == missing:
-            out[i] = edges.size
-            continue
-        first, last = 0, edges.size - 1
-        while first < last:
-            middle = (first + last) // 2
-            if edges[middle] < key:
-                first = middle + 1
-            else:
-                last = middle
-        out[i] = first
+        group = np.int64(0)
+        for j in range(n_groups):
+            group += tops[j] < key
+        place = 8 * group
+        for j in range(8):
+            place += padded[8 * group + j] < key
+        out[i] = size if key == missing else place
 
 
 @kernel
-def add_cells(codes: Any, axes: Any, strides: Any, groups: Any, weights: Any, out: Any) -> None:
-    """Add the weight of each row to its cell; `out` is (n_cells, n_classes)."""
-    if axes.size == 2:
-        one, two, stride = codes[axes[0]], codes[axes[1]], strides[0]
+def add_cells(
+    codes: Any, sets: Any, strides: Any, starts: Any, groups: Any, weights: Any, out: Any
+) -> None:
+    """Add the weight of each row to its cell of every set of axes.
+
+    `codes` (n_axes, n_rows) are bins; `sets` and `strides` (n_sets, k) say which axes, and how far
+    apart their bins lie; `starts[s]` is the first cell of set `s` in `out` (n_cells, n_classes).
+    """
+    n_classes = np.uintp(out.shape[1])
+    flat = out.reshape(-1)
+    for s in range(sets.shape[0]):
+        # unsigned places spare the test for negative ones
+        own = flat[starts[s] * out.shape[1] :]
+        one, outer = codes[sets[s, 0]], np.uintp(strides[s, 0])
+        if sets.shape[1] == 1:
+            for i in range(groups.size):
+                own[np.uintp(one[i]) * n_classes + np.uintp(groups[i])] += weights[i]
+            continue
+        two, inner = codes[sets[s, 1]], np.uintp(strides[s, 1])
+        if sets.shape[1] == 2:
+            for i in range(groups.size):
+                cell = np.uintp(one[i]) * outer + np.uintp(two[i])
+                own[cell * n_classes + np.uintp(groups[i])] += weights[i]
+            continue
+        three = codes[sets[s, 2]]
         for i in range(groups.size):
-            out[np.int64(one[i]) * stride + two[i], groups[i]] += weights[i]
-        return
-    for i in range(groups.size):
-        cell = np.int64(0)
-        for d in range(axes.size):
-            cell += np.int64(codes[axes[d], i]) * strides[d]
-        out[cell, groups[i]] += weights[i]
+            cell = np.uintp(one[i]) * outer + np.uintp(two[i]) * inner + np.uintp(three[i])
+            own[cell * n_classes + np.uintp(groups[i])] += weights[i]
+
+
+@kernel
+def order_bits(bits: Any, missing: Any) -> bool:
+    """Turn the bits of doubles into integers of the same order, NaN into `missing`, in place.
+
+    Returns whether some value is infinite.
+    """
+    infinite = np.int64(0x7FF0000000000000)
+    magnitude = np.int64(0x7FFFFFFFFFFFFFFF)
+    found = False
+    for i in range(bits.size):
+        own = bits[i] & magnitude
+        if own >= infinite:
+            found = found or own == infinite
+            bits[i] = missing
+        else:
+            bits[i] ^= (bits[i] >> 63) & magnitude
+    return found
 
 
 @kernel

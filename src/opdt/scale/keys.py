@@ -6,8 +6,8 @@ the rank of a level. Keys compare as the values do, wherever a partition lies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.scale import kernels
 from opdt.scale.schema import Layout, Schema
 from opdt.table import Kind
 
@@ -27,11 +28,15 @@ _BELOW_SIGN = np.int64(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Some rows: keys of the features that were read, class and weight of each row."""
+    """Some rows: keys of the features that were read, class and weight of each row.
+
+    `memo` keeps what is made of the rows and may be asked for again.
+    """
 
     keys: dict[int, Whole]
     groups: NDArray[np.uint8]
     weights: Whole
+    memo: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -64,8 +69,7 @@ class Coder:
     def code(self, table: pa.Table, features: Iterable[int]) -> Coded:
         """Keys of some features, and class and weight of every row."""
         keys = {f: self.feature(f, table) for f in features}
-        target = self.schema.target
-        groups = _ranks(column_of(table, target), self.classes)
+        groups = _ranks(table.column(self.schema.target.name), self.schema.target, self.classes)
         if self.schema.weight is None:
             weights = np.ones(len(groups), np.int64)
         else:
@@ -76,10 +80,17 @@ class Coder:
     def feature(self, feature: int, table: pa.Table) -> Whole:
         """The keys of one feature."""
         layout = self.schema.features[feature]
-        column = column_of(table, layout)
+        column = table.column(layout.name)
         if layout.kind is Kind.CATEGORICAL:
-            return _ranks(column, self.levels[feature])
+            return _ranks(column, layout, self.levels[feature])
         return numeric_keys(column, layout)
+
+
+def slices(batches: Iterable[pa.Table], step: int) -> Iterator[pa.Table]:
+    """The same rows in tables of at most `step` rows."""
+    for table in batches:
+        for start in range(0, table.num_rows, step):
+            yield table.slice(start, step)
 
 
 def column_of(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
@@ -90,46 +101,59 @@ def column_of(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
     InputError
         If the values cannot be of that type.
     """
-    column = table.column(layout.name)
+    column = _cast(table.column(layout.name), layout)
+    if layout.family == "float":
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
+    return column
+
+
+def levels_in(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
+    """The cells of a column, each once, missing ones too; coded columns are not written out."""
+    distinct = table.column(layout.name).unique()
+    return column_of(pa.table({layout.name: distinct}), layout)
+
+
+def _cast(column: Any, layout: Layout) -> Any:
+    """An array in the type agreed on."""
     try:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+        if column.type == layout.arrow:
+            return column
         if pa.types.is_timestamp(column.type) and column.type.tz is not None:
             column = column.cast(pa.timestamp(column.type.unit))  # the same instants, in UTC
         if pa.types.is_boolean(column.type) and layout.family == "float":
             column = column.cast(pa.int64())
-        column = column.cast(layout.arrow)
+        return column.cast(layout.arrow)
     except pa.ArrowException as error:
         raise InputError(
             f"column {layout.name!r} should hold {layout.arrow} everywhere, but: {error}."
         ) from error
-    if layout.family == "float":
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
-    return column
 
 
 def numeric_keys(column: pa.ChunkedArray, layout: Layout) -> Whole:
     """Keys of numbers or dates, `MISSING` where there is none."""
     if layout.family == "null":
         return np.full(len(column), MISSING)
-    absent = column.is_null().to_numpy() if column.null_count else None
     if layout.family == "float":
-        values = pc.fill_null(column, 0.0).to_numpy()
-        if not np.isfinite(values).all():
+        narrow = pa.types.is_float32(column.type)
+        values = (column if narrow else _cast(column, layout)).to_numpy()  # null becomes NaN
+        keys = np.add(values, 0.0, dtype=np.float64).view(np.int64)
+        if kernels.order_bits(keys, MISSING):
             raise InputError(
                 f"column {layout.name!r} contains infinity; replace it by a finite number or by "
                 "a missing value."
             )
-        keys = float_keys(values)
-    else:
-        if layout.family == "date":
-            column = column.cast(pa.int32() if layout.unit == "D" else pa.int64())
-        keys = pc.fill_null(column, 0).to_numpy().astype(np.int64)
-        if (keys == MISSING).any():
-            raise InputError(f"column {layout.name!r} holds {MISSING}, which is out of range.")
-    if absent is not None:
-        keys[absent] = MISSING
-    return keys
+        return np.asarray(keys, np.int64)
+    column = _cast(column, layout)
+    if layout.family == "date":
+        column = column.cast(pa.int32() if layout.unit == "D" else pa.int64())
+    keys = pc.fill_null(column, 0).to_numpy().astype(np.int64)
+    if (keys == MISSING).any():
+        raise InputError(f"column {layout.name!r} holds {MISSING}, which is out of range.")
+    if column.null_count:
+        keys[column.is_null().to_numpy()] = MISSING
+    return np.asarray(keys, np.int64)
 
 
 def float_keys(values: NDArray[np.float64]) -> Whole:
@@ -176,10 +200,20 @@ def weight_values(table: pa.Table, name: str) -> NDArray[np.float64]:
     return np.asarray(values, np.float64)
 
 
-def _ranks(column: pa.ChunkedArray, levels: pa.Array) -> Whole:
+def _ranks(column: pa.ChunkedArray, layout: Layout, levels: pa.Array) -> Whole:
+    """The place of each cell among the levels; `MISSING` for none and for other levels."""
     if not len(levels):
         return np.full(len(column), MISSING)
-    places = pc.index_in(column, value_set=levels, skip_nulls=True)
-    if places.null_count:
-        return np.asarray(pc.fill_null(places.cast(pa.int64()), MISSING).to_numpy(), np.int64)
-    return np.asarray(places.to_numpy(), np.int64)
+    if pa.types.is_dictionary(column.type):
+        parts = [_ranks_of_codes(chunk, layout, levels) for chunk in column.chunks]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+    places = pc.index_in(_cast(column, layout), value_set=levels, skip_nulls=True)
+    return np.asarray(pc.fill_null(places.cast(pa.int64()), MISSING).to_numpy(), np.int64)
+
+
+def _ranks_of_codes(chunk: pa.DictionaryArray, layout: Layout, levels: pa.Array) -> Whole:
+    """The same for cells that are coded already: only the dictionary is looked up."""
+    entries = pc.index_in(_cast(chunk.dictionary, layout), value_set=levels, skip_nulls=True)
+    ranks = np.append(pc.fill_null(entries.cast(pa.int64()), MISSING).to_numpy(), MISSING)
+    codes = pc.fill_null(chunk.indices.cast(pa.int64()), len(entries)).to_numpy()
+    return np.asarray(ranks[codes], np.int64)

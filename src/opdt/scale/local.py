@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as text
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from opdt.errors import InputError
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
@@ -22,6 +23,7 @@ from opdt.table.read import MISSING_TEXT
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt")
 BATCH_ROWS = 1 << 17
+BUFFER = 1 << 18  # bytes of a column that are read at once
 ROWS_PER_PART = 1 << 20  # row groups are read together up to so many rows
 BEAT = 0.1  # seconds between two looks at the clock
 CSV_BLOCK = 1 << 24  # bytes of a text file from which the types of its columns are told
@@ -34,6 +36,7 @@ class _Part:
     path: str
     fragment: Any
     n_bytes: int
+    groups: tuple[int, ...] = ()  # row groups of a Parquet file
 
 
 class LocalScanner(Scanner):
@@ -176,7 +179,7 @@ def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> 
             column = group.column(j)
             if column.path_in_schema.partition(".")[0] in columns:
                 n_bytes += column.total_compressed_size
-    return _Part(path, fragment.subset(row_group_ids=list(chosen)), n_bytes)
+    return _Part(path, fragment.subset(row_group_ids=list(chosen)), n_bytes, tuple(chosen))
 
 
 def _run(task: Task, place: int, part: _Part, stop: threading.Event) -> Parts:
@@ -184,18 +187,39 @@ def _run(task: Task, place: int, part: _Part, stop: threading.Event) -> Parts:
 
 
 def _batches(part: _Part, columns: Sequence[str], stop: threading.Event) -> Iterator[pa.Table]:
-    def open_reader() -> Any:
-        return part.fragment.to_batches(
-            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
-        )
-
-    reader = _guarded(part.path, open_reader)
+    reader = _guarded(part.path, _open, part, list(columns))
     while not stop.is_set():
         batch = _guarded(part.path, next, reader, None)
         if batch is None:
             return
         if batch.num_rows:
             yield pa.Table.from_batches([batch])
+
+
+def _open(part: _Part, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The batches of a part.
+
+    Parquet is read through small buffers, so that no row group is ever held as a whole, and text
+    stays coded as it lies in the file.
+    """
+    if not part.path.endswith(PARQUET):
+        batches: Iterator[pa.RecordBatch] = part.fragment.to_batches(
+            columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
+        )
+        return batches
+    schema = part.fragment.physical_schema
+    coded = [name for name in columns if _is_text(schema.field(name).type)]
+    file = pq.ParquetFile(
+        part.path, metadata=part.fragment.metadata, read_dictionary=coded, buffer_size=BUFFER,
+        pre_buffer=False,
+    )  # fmt: skip
+    return iter(
+        file.iter_batches(BATCH_ROWS, row_groups=part.groups, columns=columns, use_threads=False)
+    )
+
+
+def _is_text(dtype: pa.DataType) -> bool:
+    return bool(pa.types.is_string(dtype) or pa.types.is_large_string(dtype))
 
 
 def _guarded(path: str, function: Callable[..., Any], *arguments: Any) -> Any:

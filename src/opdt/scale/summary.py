@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.problem.objective import _SCALES as SCALES
-from opdt.scale.keys import MISSING, column_of, numeric_keys, weight_values
+from opdt.scale.keys import (
+    MISSING,
+    column_of,
+    levels_in,
+    numeric_keys,
+    slices,
+    weight_values,
+)
 from opdt.scale.scanner import Parts, Task
 from opdt.scale.schema import Schema
 from opdt.table import Kind
@@ -21,6 +28,7 @@ from opdt.table import Kind
 FEW_VALUES = 250  # distinct values up to which a numeric column is known exactly
 MAX_CLASSES = 200
 MAX_LEVELS = 20_000
+BATCH_ROWS = 1 << 17
 PRIORITY = "__opdt_priority"
 
 
@@ -49,7 +57,7 @@ class Summary(Task):
         """The summary of one partition."""
         total = self._nothing()
         rng = np.random.default_rng([self.seed, place + 1])
-        for table in batches:
+        for table in slices(batches, BATCH_ROWS):
             total = self._merged(total, self._batch(table, rng, total), self.n_send)
         return total
 
@@ -94,13 +102,15 @@ class Summary(Task):
             "classes": _counts(labels, weights),
         }  # fmt: skip
         for f, layout in enumerate(schema.features):
-            column = column_of(table, layout)
-            parts["absent"][f] = column.null_count
             if layout.kind is Kind.CATEGORICAL:
-                parts[f"levels{f}"] = pa.table({"level": pc.drop_null(column.unique())})
+                distinct = levels_in(table, layout)
+                parts["absent"][f] = distinct.null_count
+                parts[f"levels{f}"] = pa.table({"level": pc.drop_null(distinct)})
                 continue
-            keys = numeric_keys(column, layout)
-            keys = keys[keys != MISSING]
+            keys = numeric_keys(table.column(layout.name), layout)
+            present = keys != MISSING
+            parts["absent"][f] = len(keys) - np.count_nonzero(present)
+            keys = keys[present] if parts["absent"][f] else keys
             ends = [keys.min(), keys.max()] if len(keys) else []
             parts[f"range{f}"] = np.array(ends, np.int64)
             many = len(known[f"values{f}"]) > FEW_VALUES  # then no more need be known

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,14 @@ from numpy.typing import NDArray
 from opdt.engines.search.rays import Ray
 from opdt.rules import Op
 from opdt.scale import kernels
-from opdt.scale.keys import MISSING, Coded, Coder
+from opdt.scale.keys import MISSING, Coded, Coder, slices
 from opdt.scale.scanner import Parts, Task
 
 Whole = NDArray[np.int64]
+
+
+BATCH_BYTES = 1 << 25  # of the keys and levels of the rows that a thread works on
+LEAST_ROWS = 1 << 12
 
 
 class Box(NamedTuple):
@@ -70,14 +75,20 @@ class Binning:
     edges: Whole | None = None
     look_up: NDArray[np.uint8] | None = None
 
-    def bins(self, keys: Whole, out: NDArray[np.uint8]) -> None:
-        """The bin of each key, into `out`."""
+    def bins(self, coded: Coded) -> NDArray[np.uint8]:
+        """The bin of each row; worked out once, though several works may ask."""
+        if id(self) not in coded.memo:
+            coded.memo[id(self)] = self._bins(coded.keys[self.feature])
+        return coded.memo[id(self)]
+
+    def _bins(self, keys: Whole) -> NDArray[np.uint8]:
+        out = np.empty(len(keys), np.uint8)
         if self.edges is not None:
-            # copied: what arrives from elsewhere is read-only, for which Numba would compile
-            # the kernel once more
-            kernels.into_bins(np.array(keys), np.array(self.edges), MISSING, out)
+            # what arrives from elsewhere is read-only, for which Numba would compile once more
+            kernels.into_bins(_writable(keys), _writable(self.edges), MISSING, out)
         elif self.look_up is not None:  # missing levels take the entry behind the last
             np.take(self.look_up, np.where(keys < 0, len(self.look_up) - 1, keys), out=out)
+        return out
 
 
 class Work(ABC):
@@ -130,17 +141,20 @@ class Count(Work):
         """Count the rows in the cells of every set."""
         codes = np.empty((len(self.axes), coded.n_rows), np.uint8)
         for a in {a for chosen in self.sets for a in chosen}:
-            self.axes[a].bins(coded.keys[self.axes[a].feature], codes[a])
-        at, cells = 0, parts["cells"]
-        for chosen in self.sets:
-            dims = [self.axes[a].n_bins for a in chosen]
-            strides = np.append(np.cumprod(dims[::-1])[::-1][1:], 1).astype(np.int64)
-            size = self.n_cells(chosen)
-            kernels.add_cells(
-                codes, np.array(chosen), strides, coded.groups, coded.weights,
-                cells[at : at + size],
-            )  # fmt: skip
-            at += size
+            codes[a] = self.axes[a].bins(coded)
+        sets, strides, starts = self._plan
+        kernels.add_cells(
+            codes, sets, strides, starts, coded.groups, coded.weights, parts["cells"]
+        )  # fmt: skip
+
+    @cached_property
+    def _plan(self) -> tuple[Whole, Whole, Whole]:
+        """The sets as arrays: their axes, the strides of their cells, and where these begin."""
+        dims = np.array([[self.axes[a].n_bins for a in chosen] for chosen in self.sets], np.int64)
+        inner = np.cumprod(dims[:, :0:-1], axis=1)[:, ::-1]
+        strides = np.concatenate([inner, np.ones((len(dims), 1), np.int64)], axis=1)
+        sizes = dims.prod(axis=1)
+        return np.array(self.sets, np.int64), strides, np.cumsum(sizes) - sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +327,8 @@ class Pass(Task):
         results = [work.start() for work in self.works]
         features, rays = self.features, self._rays
         where = {ray: at for at, ray in enumerate(rays)}
-        for table in batches:
+        step = max(LEAST_ROWS, BATCH_BYTES // (8 * (len(features) + len(rays) + 2)))
+        for table in slices(batches, step):
             coded = self.coder.code(table, features)
             levels = np.empty((len(rays), coded.n_rows), np.int64)
             for at, ray in enumerate(rays):
@@ -334,3 +349,7 @@ class Pass(Task):
         """The result of one work."""
         head = f"{at}."
         return {n.removeprefix(head): v for n, v in parts.items() if n.startswith(head)}
+
+
+def _writable(values: Whole) -> Whole:
+    return np.require(values, requirements="W")
