@@ -5,9 +5,13 @@ from __future__ import annotations
 from nicegui import ui
 
 from opdt.studio.session import Session
+from opdt.studio.web.panels.alternatives import alternatives_panel
 from opdt.studio.web.panels.data import data_panel
+from opdt.studio.web.panels.evidence import evidence_panel
 from opdt.studio.web.panels.knowledge import knowledge_panel
+from opdt.studio.web.panels.pins import pins_panel
 from opdt.studio.web.panels.rule import rule_panel
+from opdt.studio.web.panels.takeaway import takeaway_panel
 from opdt.studio.web.panels.target import target_panel
 from opdt.studio.web.panels.toolbar import toolbar
 from opdt.studio.web.panels.trade_off import trade_off_panel
@@ -18,7 +22,7 @@ from opdt.studio.work import Work
 
 # Each takes the session; the data panel, which also takes uploads, stands before those on the left.
 LEFT = (target_panel, knowledge_panel, trade_off_panel)
-RIGHT = (rule_panel,)
+RIGHT = (rule_panel, evidence_panel, alternatives_panel, pins_panel, takeaway_panel)
 
 
 class Page:

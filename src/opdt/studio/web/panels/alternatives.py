@@ -1,0 +1,271 @@
+"""Other rules that are nearly as good as the best one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from nicegui import background_tasks, run
+from numpy.typing import NDArray
+
+from opdt.analysis.alternatives import Alternative, RashomonSet
+from opdt.analysis.rashomon_summary import RashomonSummary
+from opdt.report.formats import format_count, format_share
+from opdt.rules import Rule
+from opdt.studio.session import Session
+from opdt.studio.solver import ALTERNATIVES_WITHIN
+from opdt.studio.tables import Loaded, Part
+from opdt.studio.web.panels.view import COMPONENTS, View, short
+from opdt.studio.web.panels.wording import rule_parts
+from opdt.studio.web.sessions import listen
+from opdt.studio.web.theme import panel
+from opdt.studio.work import Work
+
+PAGE = 6  # sets of rows that are shown at a time
+MOST_WAYS = 5  # other rules for the same rows that are shown
+MOST_PLACES = 2  # places in the rule whose exchangeable features are named
+SHARES = (0.01, 0.02, 0.05, 0.1)
+
+
+class AlternativesView(View, component=COMPONENTS / "studio_alternatives.js"):
+    """The list, or the button that asks for it."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Rules that cover the same rows: the first of them, and how its rows differ from the best."""
+
+    best: Alternative
+    rows: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All that is said about a set of rules; made on a thread."""
+
+    found: RashomonSet
+    patterns: tuple[Listed, ...]
+    sentence: str
+
+    def rule(self, place: Any, way: Any) -> Rule | None:
+        """The rule at a place of the list, or another one for the same rows; None if there is none.
+
+        Parameters
+        ----------
+        place, way
+            What the browser has sent: two whole numbers; `way` 0 is the first.
+        """
+        for value in (place, way):
+            if type(value) is not int or value < 0:
+                return None
+        if place >= len(self.patterns):
+            return None
+        best = self.patterns[place].best
+        rules = (best.rule, *best.equivalents)
+        return rules[way] if way < len(rules) else None
+
+
+def alternatives_panel(session: Session) -> None:
+    """Build the panel; it is there as long as there is a rule."""
+    with panel("Rules nearly as good", "alternatives-panel") as section:
+        _Alternatives(session)
+
+    def show(_: object = None) -> None:
+        section.set_visibility(session.outcome is not None and session.outcome.rule is not None)
+
+    show()
+    listen(session, "outcome", show)
+
+
+class _Alternatives:
+    """Shows the answer of the session, a page at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._within = ALTERNATIVES_WITHIN
+        self._page = 0
+        self._revision = 0
+        self._listing: Listing | None = None
+        self._outdated = False
+        self._view = AlternativesView(**self._state())
+        self._view.on("ask", lambda: self._ask(self._within))
+        self._view.on("within", self._choose)
+        self._view.on("stop", lambda: session.stop("alternatives"))
+        self._view.on("page", self._turn)
+        self._view.on("pin", self._pin)
+        if session.alternatives is not None:
+            background_tasks.create(self._hear(session.alternatives), name="list alternatives")
+        for topic, heard in (
+            ("data", self._forget),
+            ("alternatives", self._hear),
+            ("work", self._show),
+            ("busy", self._show),
+        ):
+            listen(session, topic, heard)
+
+    def _ask(self, within: float) -> None:
+        self._within, self._page, self._outdated = within, 0, False
+        self._session.ask_alternatives(within)
+
+    def _choose(self, event: Any) -> None:
+        if event.args not in SHARES:
+            return
+        if self._session.alternatives is None and "alternatives" not in self._session.busy:
+            self._within = event.args
+            self._show()
+        else:
+            self._ask(event.args)
+
+    def _turn(self, event: Any) -> None:
+        if type(event.args) is int:
+            self._page = event.args
+            self._show()
+
+    def _pin(self, event: Any) -> None:
+        """Pin what was clicked, unless the list has changed since."""
+        match event.args:
+            case [self._revision, place, way] if self._listing is not None:
+                rule = self._listing.rule(place, way)
+                if rule is not None and not _is_pinned(rule, self._session.work):
+                    self._session.pin(rule)
+
+    def _forget(self, _: object) -> None:
+        self._outdated = False
+
+    async def _hear(self, found: RashomonSet | None) -> None:
+        self._outdated = found is None and (self._outdated or self._listing is not None)
+        self._listing = None
+        session = self._session
+        outcome, loaded = session.outcome, session.loaded
+        if found is not None and loaded is not None and outcome is not None and outcome.rule:
+            listing = await run.io_bound(
+                list_alternatives, found, outcome.rule, loaded, session.work
+            )
+            if session.alternatives is not found:
+                return  # there is another answer, or none any more
+            self._listing = listing
+        self._revision += 1
+        self._show()
+
+    def _show(self, _: object = None) -> None:
+        self._view.show(**self._state())
+
+    def _state(self) -> dict[str, Any]:
+        busy = "alternatives" in self._session.busy
+        state: dict[str, Any] = {
+            "busy": busy,
+            "within": self._within,
+            "shares": [(share, f"{100 * share:g} %") for share in SHARES],
+            "outdated": self._outdated and not busy,
+            "rows": [],
+            "facts": None,
+        }
+        listing = self._listing
+        if listing is None or busy:
+            return state
+        last = max(0, (len(listing.patterns) - 1) // PAGE)
+        self._page = max(0, min(self._page, last))
+        first = self._page * PAGE
+        shown = listing.patterns[first : first + PAGE]
+        total = len(listing.patterns)
+        return state | {
+            "revision": self._revision,
+            "facts": _facts(listing.found),
+            "sentence": listing.sentence,
+            "rows": [self._row(place, each) for place, each in enumerate(shown, first)],
+            "page": self._page,
+            "last": last,
+            "range": f"{first + 1:,} to {first + len(shown):,} of {total:,} sets of rows",
+        }
+
+    def _row(self, place: int, listed: Listed) -> dict[str, Any]:
+        best, work = listed.best, self._session.work
+        outcome = self._session.outcome
+        ways = best.equivalents[:MOST_WAYS]
+        more = len(best.equivalents) - len(ways)
+        return {
+            "place": place,
+            "parts": _parts(best.rule),
+            "isRule": outcome is not None and best.rule == outcome.rule,
+            "vi": format_count(best.value),
+            "precision": format_share(best.precision),
+            "coverage": format_share(best.coverage),
+            "errors": format_count(best.errors),
+            "rows": listed.rows,
+            "pinned": _is_pinned(best.rule, work),
+            "ways": [(_parts(rule), _is_pinned(rule, work)) for rule in ways],
+            "more": f"and {more:,} more" if more else "",
+        }
+
+
+def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work) -> Listing:
+    """What is shown of a set of rules; blocks, so it is called on a thread."""
+    assert work.label is not None
+    split = loaded.split(work.label, held_out=work.held_out, seed=work.seed, ignored=work.ignored)
+    own = rule.covers(split.train.source)
+    patterns = tuple(Listed(each, _rows(own, each.rule, split.train)) for each in found.patterns)
+    return Listing(found, patterns, exchange_sentence(found))
+
+
+def _rows(own: NDArray[np.bool_], rule: Rule, part: Part) -> str:
+    other = rule.covers(part.source)
+    more, fewer = int((other & ~own).sum()), int((own & ~other).sum())
+    if not more and not fewer:
+        return "the same rows"
+    return ", ".join(
+        f"{count:,} {word}" for count, word in ((more, "more"), (fewer, "fewer")) if count
+    )
+
+
+def _facts(found: RashomonSet) -> str:
+    if len(found) == 1 and found.complete and found.threshold is not None:
+        least = format_count(found.threshold)
+        return f"No other rule has a VI of at least {least}: the best rule stands alone."
+    return found.facts()
+
+
+def exchange_sentence(found: RashomonSet) -> str:
+    """Which features can take each other's place in a set of rules, in a sentence."""
+    if len(found) < 2:
+        return ""
+    summary = found.summary
+    places = _places(summary)
+    if not places:
+        used = [each.feature for each in summary.features]
+        if used and len(summary.necessary) == len(used):
+            which = "feature" if len(used) == 1 else "features"
+            return f"They all use the same {which}, {_list(used, 'and')}, with other thresholds."
+        return "No feature can simply take the place of another."
+    texts = [
+        f"{_list(features, 'or')} can take each other's place"
+        + (f" beside {_list(beside, 'and')}" if beside else "")
+        for beside, features in places[:MOST_PLACES]
+    ]
+    more = len(places) - MOST_PLACES
+    end = f"; and so can others in {more:,} more places" if more > 0 else ""
+    return "; ".join(texts) + end + "."
+
+
+def _places(summary: RashomonSummary) -> list[tuple[tuple[str, ...], list[str]]]:
+    """The features that fit beside the same others, the best first."""
+    places: dict[tuple[tuple[str, ...], str], dict[str, None]] = {}
+    for each in summary.exchanges:
+        fitting = places.setdefault((each.beside, str(each.label)), {})
+        fitting |= {each.feature: None, each.other: None}
+    return [(beside, list(features)) for (beside, _), features in places.items()]
+
+
+def _list(names: Any, word: str) -> str:
+    shown = [short(name, 40) for name in names]
+    if len(shown) > 5:
+        shown = [*shown[:4], f"{len(shown) - 4} others"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}"
+
+
+def _parts(rule: Rule) -> list[tuple[str, str]]:
+    return rule_parts(rule.to_english(), rule)
+
+
+def _is_pinned(rule: Rule, work: Work) -> bool:
+    return any(pinned.rule == rule for pinned in work.pinned)

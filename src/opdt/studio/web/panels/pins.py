@@ -1,0 +1,160 @@
+"""Pinned rules beside the present one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdt.report import RuleReport
+from opdt.report.formats import format_count, format_share
+from opdt.rules import Rule
+from opdt.studio.outcome import Comparison
+from opdt.studio.session import Session
+from opdt.studio.web.panels.view import COMPONENTS, View
+from opdt.studio.web.panels.wording import rule_parts
+from opdt.studio.web.sessions import listen
+from opdt.studio.web.theme import panel
+
+LONGEST_NOTE = 200
+
+
+class PinsView(View, component=COMPONENTS / "studio_pins.js"):
+    """The present rule and the pinned ones, with their numbers."""
+
+
+def pins_panel(session: Session) -> None:
+    """Build the panel; it is there as long as there is a rule to pin, or a pinned one."""
+    with panel("Pinned rules", "pins-panel") as section:
+        _Pins(session)
+
+    def show(_: object = None) -> None:
+        has_rule = session.outcome is not None and session.outcome.rule is not None
+        section.set_visibility(has_rule or bool(session.work.pinned))
+
+    show()
+    for topic in ("outcome", "work"):
+        listen(session, topic, show)
+
+
+class _Pins:
+    """Shows and changes what is pinned."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._view = PinsView(**self._state())
+        self._view.on("pin", self._pin)
+        self._view.on("remove", self._remove)
+        self._view.on("note", self._note)
+        for topic in ("outcome", "work", "pins"):
+            listen(session, topic, self._show)
+
+    def _show(self, _: object = None) -> None:
+        self._view.show(**self._state())
+
+    def _pin(self, event: Any) -> None:
+        """Pin the rule that is shown, with a note."""
+        outcome = self._session.outcome
+        rule = None if outcome is None else outcome.rule
+        if rule is not None and self._place(str(rule)) is None:
+            self._session.pin(rule, _short(event.args))
+
+    def _remove(self, event: Any) -> None:
+        place = self._place(event.args)
+        if place is not None:
+            self._session.unpin(place)
+
+    def _note(self, event: Any) -> None:
+        match event.args:
+            case [key, note]:
+                place = self._place(key)
+                if place is not None:
+                    self._session.note(place, _short(note))
+
+    def _place(self, key: Any) -> int | None:
+        """Where the rule is among the pinned ones; by the rule itself, as places change."""
+        keys = [str(pinned.rule) for pinned in self._session.work.pinned]
+        return keys.index(key) if key in keys else None
+
+    def _state(self) -> dict[str, Any]:
+        session = self._session
+        outcome = session.outcome
+        now = None if outcome is None else outcome.rule
+        rules = []
+        if outcome is not None and now is not None:
+            rules.append(_row(now, "", (outcome.train, outcome.held_out)) | {"isNow": True})
+        measured = {each.rule: each for each in session.pins}
+        for pinned in session.work.pinned:
+            reports = _reports(measured.get(pinned.rule))
+            than = (outcome.train, outcome.held_out) if outcome and pinned.rule != now else None
+            rules.append(_row(pinned.rule, pinned.note, reports, than))
+        is_pinned = any(pinned.rule == now for pinned in session.work.pinned)
+        return {
+            "canPin": now is not None and not is_pinned,
+            "isPinned": is_pinned,
+            "count": len(session.work.pinned),
+            "rules": rules,
+            "longest": LONGEST_NOTE,
+        }
+
+
+Reports = tuple[RuleReport | None, RuleReport | None]
+
+
+def _reports(measured: Comparison | None) -> Reports:
+    return (None, None) if measured is None else (measured.train, measured.held_out)
+
+
+def _row(rule: Rule, note: str, reports: Reports, than: Reports | None = None) -> dict[str, Any]:
+    """One rule with its numbers on both parts, and how they differ from other numbers."""
+    others = (None, None) if than is None else than
+    return {
+        "key": str(rule),
+        "parts": rule_parts(rule.to_english(), rule),
+        "note": note,
+        "isNow": False,
+        "lines": [
+            (title, rule_numbers(report, other))
+            for title, report, other in zip(("training", "held out"), reports, others, strict=True)
+            if report is not None
+        ],
+    }
+
+
+def rule_numbers(report: RuleReport, than: RuleReport | None = None) -> list[dict[str, Any]]:
+    """VI, precision, coverage and errors as text, each with its difference to another rule's."""
+    low, high = (format_share(end) for end in report.interval)
+    interval = f"{low} to {high}" if report.covered else "no row is covered"
+    return [
+        {"text": format_count(report.vi), **_difference(report, than, "vi")},
+        {
+            "text": format_share(report.precision),
+            "detail": interval,
+            **_difference(report, than, "precision"),
+        },
+        {
+            "text": format_share(report.coverage),
+            "detail": f"{report.covered:,} rows",
+            **_difference(report, than, "coverage"),
+        },
+        {"text": f"{report.errors:,}", **_difference(report, than, "errors")},
+    ]
+
+
+def _difference(report: RuleReport, than: RuleReport | None, name: str) -> dict[str, str]:
+    """How much more or less than the other, in rows or percentage points, and which is better."""
+    if than is None:
+        return {}
+    by = getattr(report, name) - getattr(than, name)
+    is_share = name in ("precision", "coverage")
+    text = format_count(abs(by)) if not is_share else f"{100 * abs(by):.1f}"
+    if by != by or text in ("0", "0.0"):
+        return {} if by != by else {"difference": "=", "tone": "same"}
+    sign = "+" if by > 0 else "−"
+    better = (by > 0) != (name == "errors")
+    return {
+        "difference": f"{sign}{text}{' pp' if is_share else ''}",
+        "tone": "better" if better else "worse",
+    }
+
+
+def _short(note: Any) -> str:
+    return str(note if note is not None else "").strip()[:LONGEST_NOTE]
