@@ -8,7 +8,7 @@ from opdt.solution import Status
 from opdt.studio.outcome import Outcome
 from opdt.studio.work import Work
 
-_THEN = ", then the class is "
+_AND, _THEN = " and ", ", then the class is "
 
 
 def sentence_parts(outcome: Outcome) -> list[tuple[str, str]]:
@@ -28,18 +28,14 @@ def rule_parts(sentence: str, rule: Rule) -> list[tuple[str, str]]:
     if not before:
         return [("plain", sentence)]
     starts = _starts(before, rule)
-    parts = [("word", before[: starts[0][0]])] if starts else []
-    ends = [start for start, _ in starts[1:]] + [len(before)]
-    for (start, length), end in zip(starts, ends, strict=True):
-        body = before[start + length : end]
-        has_next = end < len(before)
-        parts.append(("name", before[start : start + length]))
-        parts.append(("test", body.removesuffix(" and ") if has_next else body))
-        if has_next:
-            parts.append(("word", " and "))
-    if not starts:
-        parts = [("test", before)]
-    return [*parts, ("word", then), ("class", label.removesuffix(".")), ("word", ".")]
+    parts = [("word", before[: starts[0][0]])] if starts else [("test", before)]
+    ends = [*(start for start, _ in starts[1:]), len(before)]
+    for (start, length), end in zip(starts, ends, strict=False):
+        name, rest = before[start : start + length], before[start + length : end]
+        test = rest.removesuffix(_AND) if end < len(before) else rest
+        parts += [("name", name), ("test", test), ("word", rest[len(test) :])]
+    parts += [("word", then), ("class", label.removesuffix(".")), ("word", ".")]
+    return [(kind, text) for kind, text in parts if text]
 
 
 def _starts(before: str, rule: Rule) -> list[tuple[int, int]]:
@@ -47,16 +43,15 @@ def _starts(before: str, rule: Rule) -> list[tuple[int, int]]:
     starts: list[tuple[int, int]] = []
     end = 0
     for feature in rule.features:
-        for word in (" and ", "If ") if end else ("If ",):
-            found = [
-                (at + len(word), len(shown))
-                for shown in (feature, f"“{feature}”")
-                if (at := before.find(f"{word}{shown} is ", end)) >= 0
-            ]
-            if found:
-                starts.append(min(found))
-                end = sum(starts[-1])
-                break
+        found = [
+            (at + len(word), len(shown))
+            for word in ("If ", _AND)
+            for shown in (feature, f"“{feature}”")
+            if (at := before.find(f"{word}{shown} is ", end)) >= 0
+        ]
+        if found:
+            starts.append(min(found))
+            end = sum(starts[-1])
     return starts
 
 
