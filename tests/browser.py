@@ -44,7 +44,7 @@ def chromium(profile: Path) -> Iterator[object]:
         browser.quit()
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """What `condition` returns once it is true; a page may be busy, so failures are tried again."""
     from selenium.common.exceptions import WebDriverException
 
@@ -60,7 +60,7 @@ def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
         time.sleep(0.05)
 
 
-def element(browser: Any, testid: str, seconds: float = 20.0) -> Any:
+def element(browser: Any, testid: str, seconds: float = 60.0) -> Any:
     """The visible element with this `data-testid`, once it is there."""
 
     def visible() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import secrets
+import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class Uploads:
                 with path.open("wb") as file:
                     async for chunk in request.stream():
                         file.write(chunk)
-                await run.io_bound(self._unpack, path, name)
+                await run.io_bound(self._check_unpacked, path, name)
             except ClientDisconnect:
                 return Response(status_code=400)
             except InputError as error:
@@ -93,11 +94,31 @@ class Uploads:
         finally:
             path.unlink(missing_ok=True)
 
-    def _unpack(self, path: Path, name: str) -> None:
-        """Unpack a gzipped file within the limit: a small file may hold a very large one."""
+    def _check_unpacked(self, path: Path, name: str) -> None:
+        """Hold what a file unpacks to within the limit: a small file may hold a very large one."""
         with path.open("rb") as file:
-            if file.read(2) != b"\x1f\x8b":
-                return
+            start = file.read(4)
+        if start == b"PAR1":
+            self._check_parquet(path, name)
+        elif start.startswith(b"\x1f\x8b"):
+            self._unpack(path, name)
+
+    def _check_parquet(self, path: Path, name: str) -> None:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_metadata
+
+        try:
+            known = read_metadata(path)
+        except (ArrowException, OSError):
+            return  # whoever reads the table says what is wrong with it
+        groups = (known.row_group(k) for k in range(known.num_row_groups))
+        size = max(
+            known.num_rows * known.num_columns, sum(group.total_byte_size for group in groups)
+        )
+        if size > self.limit:
+            raise InputError(self.too_large(name, size))
+
+    def _unpack(self, path: Path, name: str) -> None:
         plain = path.with_suffix(".unpacked")
         try:
             with gzip.open(path) as packed, plain.open("wb") as unpacked:
@@ -106,7 +127,7 @@ class Uploads:
                     if unpacked.tell() > self.limit:
                         raise InputError(self.too_large(name))
             plain.replace(path)
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, zlib.error) as error:
             raise InputError(f"cannot unpack {name!r}: {str(error).rstrip('.')}.") from None
         finally:
             plain.unlink(missing_ok=True)

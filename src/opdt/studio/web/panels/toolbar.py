@@ -90,7 +90,7 @@ def _dark_button() -> None:
 
     button.on("click", turn, js_handler="() => emit(studio.nextMode())")
     # The choice of an earlier visit, told once the page is there.
-    button.on("vue:mounted", turn, js_handler="() => emit(studio.mode())")
+    button.on("vnodeMounted", turn, js_handler="() => emit(studio.mode())")
 
 
 def _keys(session: Session) -> None:
