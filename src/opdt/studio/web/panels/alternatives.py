@@ -13,6 +13,7 @@ from opdt.analysis.alternatives import Alternative, RashomonSet
 from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.report.formats import format_count, format_share
 from opdt.rules import Rule
+from opdt.studio.outcome import Outcome
 from opdt.studio.session import Session
 from opdt.studio.solver import ALTERNATIVES_WITHIN
 from opdt.studio.tables import Loaded, Part
@@ -37,7 +38,7 @@ class Listed:
     """Rules that cover the same rows: the first of them, and how its rows differ from the best."""
 
     best: Alternative
-    rows: str
+    rows: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class _Alternatives:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._within = ALTERNATIVES_WITHIN
+        self._within = _within(session.alternatives)
         self._page = 0
         self._revision = 0
         self._listing: Listing | None = None
@@ -186,7 +187,7 @@ class _Alternatives:
         more = len(best.equivalents) - len(ways)
         return {
             "place": place,
-            "parts": _parts(best.rule),
+            "parts": _parts(best.rule, outcome),
             "isRule": outcome is not None and best.rule == outcome.rule,
             "vi": format_count(best.value),
             "precision": format_share(best.precision),
@@ -194,7 +195,8 @@ class _Alternatives:
             "errors": format_count(best.errors),
             "rows": listed.rows,
             "pinned": _is_pinned(best.rule, work),
-            "ways": [(_parts(rule), _is_pinned(rule, work)) for rule in ways],
+            "also": _many(len(best.equivalents)),
+            "ways": [(_parts(rule, outcome), _is_pinned(rule, work)) for rule in ways],
             "more": f"and {more:,} more" if more else "",
         }
 
@@ -208,14 +210,22 @@ def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work
     return Listing(found, patterns, exchange_sentence(found))
 
 
-def _rows(own: NDArray[np.bool_], rule: Rule, part: Part) -> str:
+def _rows(own: NDArray[np.bool_], rule: Rule, part: Part) -> tuple[str, ...]:
     other = rule.covers(part.source)
     more, fewer = int((other & ~own).sum()), int((own & ~other).sum())
     if not more and not fewer:
-        return "the same rows"
-    return ", ".join(
-        f"{count:,} {word}" for count, word in ((more, "more"), (fewer, "fewer")) if count
+        return ("the same",)
+    return tuple(
+        f"{count:,} {word}" for count, word in ((more, "others"), (fewer, "fewer")) if count
     )
+
+
+def _within(found: RashomonSet | None) -> float:
+    """The share that was asked for; of those that give the same rules, the smallest."""
+    if found is None or found.optimum is None or found.threshold is None:
+        return ALTERNATIVES_WITHIN
+    lost = (found.optimum - found.threshold) / abs(found.optimum) if found.optimum else 0.0
+    return next((share for share in SHARES if share >= lost), SHARES[-1])
 
 
 def _facts(found: RashomonSet) -> str:
@@ -263,8 +273,16 @@ def _list(names: Any, word: str) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}"
 
 
-def _parts(rule: Rule) -> list[tuple[str, str]]:
-    return rule_parts(rule.to_english(), rule)
+def _many(ways: int) -> str:
+    return f"{'one other rule' if ways == 1 else f'{ways:,} other rules'} for the very same rows"
+
+
+def _parts(rule: Rule, outcome: Outcome | None) -> list[tuple[str, str]]:
+    """The sentence, without the class where it is that of the rule."""
+    parts = rule_parts(rule.to_english(), rule)
+    if outcome is None or outcome.rule is None or outcome.rule.label != rule.label:
+        return parts
+    return parts[:-3] if len(parts) > 3 else parts
 
 
 def _is_pinned(rule: Rule, work: Work) -> bool:

@@ -221,4 +221,6 @@ def _how(test: PermutationTest) -> str:
         return f"{words} It was stopped before all {planned} tables; p is valid, but less sharp."
     if test.n_undecided:
         return f"{words} {test.n_undecided:,} tables were not decided and count against the rule."
+    if not test.hits:
+        return f"{words} No smaller p can come of so many tables."
     return words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from opdt.report import RuleReport
@@ -78,15 +79,17 @@ class _Pins:
         session = self._session
         outcome = session.outcome
         now = None if outcome is None else outcome.rule
+        numbers: Reports = (outcome.train, outcome.held_out) if outcome else (None, None)
         rules = []
-        if outcome is not None and now is not None:
-            rules.append(_row(now, "", (outcome.train, outcome.held_out)) | {"isNow": True})
+        is_pinned = any(pinned.rule == now for pinned in session.work.pinned)
+        if now is not None and not is_pinned:
+            rules.append(_row(now, None, numbers) | {"isNow": True})
         measured = {each.rule: each for each in session.pins}
         for pinned in session.work.pinned:
             reports = _reports(measured.get(pinned.rule))
-            than = (outcome.train, outcome.held_out) if outcome and pinned.rule != now else None
-            rules.append(_row(pinned.rule, pinned.note, reports, than))
-        is_pinned = any(pinned.rule == now for pinned in session.work.pinned)
+            is_now = pinned.rule == now
+            row = _row(pinned.rule, pinned.note, reports, None if is_now else numbers)
+            rules.append(row | {"isNow": is_now})
         return {
             "canPin": now is not None and not is_pinned,
             "isPinned": is_pinned,
@@ -103,14 +106,15 @@ def _reports(measured: Comparison | None) -> Reports:
     return (None, None) if measured is None else (measured.train, measured.held_out)
 
 
-def _row(rule: Rule, note: str, reports: Reports, than: Reports | None = None) -> dict[str, Any]:
+def _row(
+    rule: Rule, note: str | None, reports: Reports, than: Reports | None = None
+) -> dict[str, Any]:
     """One rule with its numbers on both parts, and how they differ from other numbers."""
     others = (None, None) if than is None else than
     return {
         "key": str(rule),
         "parts": rule_parts(rule.to_english(), rule),
         "note": note,
-        "isNow": False,
         "lines": [
             (title, rule_numbers(report, other))
             for title, report, other in zip(("training", "held out"), reports, others, strict=True)
@@ -146,8 +150,8 @@ def _difference(report: RuleReport, than: RuleReport | None, name: str) -> dict[
     by = getattr(report, name) - getattr(than, name)
     is_share = name in ("precision", "coverage")
     text = format_count(abs(by)) if not is_share else f"{100 * abs(by):.1f}"
-    if by != by or text in ("0", "0.0"):
-        return {} if by != by else {"difference": "=", "tone": "same"}
+    if math.isnan(by) or text in ("0", "0.0"):
+        return {}
     sign = "+" if by > 0 else "−"
     better = (by > 0) != (name == "errors")
     return {

@@ -14,9 +14,9 @@ export default {
     <div class="alternatives" data-testid="alternatives">
       <div class="ev-head">
         <label class="ev-label">VI within <select class="studio-select" data-testid="within"
-          aria-label="How near to the optimum" :value="it.within"
+          aria-label="How near to the optimum"
           @change="$emit('within', Number($event.target.value))">
-          <option v-for="[share, text] in it.shares" :value="share">{{ text }}</option>
+          <option v-for="[share, text] in it.shares" :key="share" :value="share" :selected="share === it.within">{{ text }}</option>
         </select> of the optimum</label>
         <button type="button" class="rule-button" data-testid="ask-alternatives" v-if="!it.facts && !it.busy"
           @click="$emit('ask')">Find them all</button>
@@ -45,15 +45,15 @@ export default {
               <th scope="row" class="ev-rule"><span v-for="[kind, text] in row.parts" :class="'rule-' + kind">{{ text }}</span></th>
               <td class="n">{{ row.vi }}</td><td class="n">{{ row.precision }}</td><td class="n">{{ row.coverage }}</td>
               <td class="n">{{ row.errors }}</td>
-              <td data-testid="alternative-rows"><span class="studio-badge" v-if="row.isRule">the rule</span
-                ><template v-else>{{ row.rows }}</template></td>
+              <td class="ev-rows" data-testid="alternative-rows"><span class="studio-badge" v-if="row.isRule">the rule</span
+                ><template v-else><span v-for="words in row.rows">{{ words }}</span></template></td>
               <td><button type="button" class="rule-button" data-testid="pin-alternative" :disabled="row.pinned"
                 :aria-label="(row.pinned ? 'Pinned: ' : 'Pin: ') + say(row.parts)"
                 @click="$emit('pin', [it.revision, row.place, 0])">{{ row.pinned ? "Pinned" : "Pin" }}</button></td>
             </tr>
             <tr v-if="row.ways.length" class="ev-ways"><td colspan="7">
               <details data-testid="ways">
-                <summary>{{ row.ways.length === 1 && !row.more ? "Another rule" : "Other rules" }} for the very same rows</summary>
+                <summary>{{ row.also }}</summary>
                 <ul>
                   <li v-for="([parts, pinned], k) in row.ways" :key="k">
                     <span><span v-for="[kind, text] in parts" :class="'rule-' + kind">{{ text }}</span></span>

@@ -39,18 +39,18 @@ export default {
             <th scope="col">rows</th><th scope="col" class="n">VI</th><th scope="col" class="n">precision</th>
             <th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
           </tr></thead>
-          <tbody v-for="rule in it.rules" :key="(rule.isNow ? 'now ' : '') + rule.key" :class="{ 'pins-now': rule.isNow }"
-            :data-testid="rule.isNow ? 'present' : 'pinned'">
+          <tbody v-for="rule in it.rules" :key="(rule.note === null ? 'now ' : '') + rule.key"
+            :class="{ 'pins-now': rule.isNow }" :data-testid="rule.note === null ? 'present' : 'pinned'">
             <tr class="pins-head"><th colspan="5" scope="rowgroup"><div>
               <div class="pins-rule">
                 <span class="studio-badge" v-if="rule.isNow">present rule</span>
                 <span class="ev-rule" data-testid="pinned-sentence"><span v-for="[kind, text] in rule.parts" :class="'rule-' + kind">{{ text }}</span></span>
-                <input v-if="!rule.isNow" class="studio-input pins-note" type="text" placeholder="note" autocomplete="off"
+                <input v-if="rule.note !== null" class="studio-input pins-note" type="text" placeholder="note" autocomplete="off"
                   :aria-label="'Note on: ' + say(rule.parts)" data-testid="pinned-note" :maxlength="it.longest"
                   :value="drafts[rule.key] ?? rule.note" @input="write(rule.key, $event.target.value)"
                   @change="written(rule.key, $event.target.value)">
               </div>
-              <button v-if="!rule.isNow" type="button" class="rule-button" data-testid="unpin"
+              <button v-if="rule.note !== null" type="button" class="rule-button" data-testid="unpin"
                 :aria-label="'Remove the pinned rule: ' + say(rule.parts)" @click="$emit('remove', rule.key)">Remove</button>
             </div></th></tr>
             <tr v-for="[title, cells] in rule.lines" :key="title" data-testid="pinned-line">

@@ -55,19 +55,18 @@ export default {
         <li v-for="[what, title, about] in files" :key="what">
           <div class="takeaway-what"><b>{{ title }}</b> <span class="studio-soft">{{ about }}</span></div>
           <select class="studio-select" v-if="what === 'sql'" aria-label="Dialect of SQL" data-testid="dialect"
-            :value="it.dialect" @change="$emit('dialect', $event.target.value)">
-            <option v-for="[name, text] in it.dialects" :value="name">{{ text }}</option>
+            @change="$emit('dialect', $event.target.value)">
+            <option v-for="[name, text] in it.dialects" :key="name" :value="name" :selected="name === it.dialect">{{ text }}</option>
           </select>
+          <button type="button" class="rule-button" v-if="it.shown === what && it.text" data-testid="copy"
+            :aria-label="copied || 'Copy ' + title" @click="copy">{{ copied || "Copy" }}</button>
           <button type="button" class="rule-button" v-if="canShow(what)" :data-testid="'show-' + what" :disabled="lacks(what)"
             :aria-expanded="String(it.shown === what)" :aria-label="(it.shown === what ? 'Hide ' : 'Show ') + title"
             @click="$emit('show', what)">{{ it.shown === what ? "Hide" : "Show" }}</button>
           <button type="button" class="rule-button" :data-testid="'take-' + what" :aria-label="'Download: ' + title"
             :disabled="lacks(what) || (what === 'report' && it.busy)" @click="$emit('take', what)"
             >{{ what === "report" && it.busy ? "Writing …" : "Download" }}</button>
-          <div class="takeaway-text" v-if="it.shown === what && it.text">
-            <button type="button" class="rule-button" data-testid="copy" :aria-label="'Copy: ' + title" @click="copy">{{ copied || "Copy" }}</button>
-            <pre tabindex="0" :aria-label="title" data-testid="code">{{ it.text }}</pre>
-          </div>
+          <pre v-if="it.shown === what && it.text" tabindex="0" :aria-label="title" data-testid="code">{{ it.text }}</pre>
         </li>
       </ul>
     </div>`,
