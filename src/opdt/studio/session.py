@@ -32,18 +32,8 @@ from opdt.studio.takeaway import Takeaway, make
 from opdt.studio.trade_off import TradeOff
 from opdt.studio.work import Pinned, Work
 
-TOPICS = (
-    "data",
-    "work",
-    "outcome",
-    "pins",
-    "trade_off",
-    "real",
-    "alternatives",
-    "progress",
-    "busy",
-    "error",
-)
+ANSWERS = ("outcome", "pins", "trade_off", "real", "alternatives")
+TOPICS = ("data", "work", *ANSWERS, "progress", "busy", "error")
 # A trade-off takes many searches, so it is traced unasked only where one takes fewer seconds.
 QUICK = 3.0
 # A search that a newer one follows may still end within so many seconds.
@@ -401,5 +391,5 @@ class Session:
         self._observers.publish(topic, answer)
 
     def _publish_answers(self) -> None:
-        for topic in ("outcome", "pins", "trade_off", "real", "alternatives"):
+        for topic in ANSWERS:
             self._observers.publish(topic, getattr(self, topic))

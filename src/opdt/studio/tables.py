@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,12 +23,11 @@ from opdt.studio.work import DataSource
 from opdt.table import Kind, open_source, read_frame
 from opdt.table.frames import PandasSource, check_names
 from opdt.table.raw import Raw
+from opdt.table.textfile import UTF8, examine, text_ending
 
 PREVIEW_ROWS = 20
 MAX_CLASSES = 50
 _PLAIN_LEVELS = ("string", "integer", "floating", "boolean")
-# `warnings.catch_warnings` changes what all threads share, so only one may do it at a time.
-_CATCHING = threading.Lock()
 
 
 class Columns(PandasSource):
@@ -259,14 +256,14 @@ def load_file(path: str | Path, name: str | None = None, sha256: str | None = No
     if sha256 is not None and found != sha256:
         raise InputError(f"{name!r} is not the file that is wanted: its content differs.")
     try:
-        with _CATCHING, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            frame = read_frame(path)
+        encoding = _unusual_encoding(path)
+        frame = read_frame(path, encoding=encoding)
     except InputError as error:
         # The user knows the file by its name, and the path is nobody's business.
-        raise InputError(_without_path(str(error), path, name)) from None
-    notes = tuple(_without_path(str(each.message), path, name) for each in caught)
-    return loaded_frame(frame, name, sha256=found, notes=notes)
+        reason = str(error).replace(repr(str(path)), repr(name)).replace(str(path), name)
+        raise InputError(reason) from None
+    note = f"{name!r} is not in UTF-8 and was read as {encoding}; check letters with accents."
+    return loaded_frame(frame, name, sha256=found, notes=() if encoding is None else (note,))
 
 
 def load_dataset(name: str) -> Loaded:
@@ -279,12 +276,9 @@ def load_dataset(name: str) -> Loaded:
             f"the data of {source.title!r} are not on this computer; "
             f"run: opdt datasets fetch {name}"
         )
-    with _CATCHING, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        data = load_raw(name)
+    data = load_raw(name)
     frame = data.X.assign(**{str(data.y.name): data.y})
-    notes = tuple(str(each.message) for each in caught)
-    return loaded_frame(frame, name, label=str(data.y.name), notes=notes)
+    return loaded_frame(frame, name, label=str(data.y.name))
 
 
 def datasets() -> list[DatasetChoice]:
@@ -355,8 +349,12 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _without_path(text: str, path: Path, name: str) -> str:
-    return text.replace(repr(str(path)), repr(name)).replace(str(path), name)
+def _unusual_encoding(path: Path) -> str | None:
+    """The encoding of a text in eight bits, which is a guess that the user should know of."""
+    if text_ending(path) is None:
+        return None
+    guessed = examine(path).encoding
+    return None if guessed in (UTF8, "utf-16") else guessed
 
 
 def _short(text: str) -> str:
