@@ -16,6 +16,7 @@ from opdt.studio.solver import Solver
 from opdt.studio.work import Work
 
 KINDS = ("report", "json", "sql", "script", "project")
+QUICK = 0.5  # seconds of a search
 # matplotlib, which draws the pictures of a report, is made for one thread.
 _DRAWING = threading.Lock()
 
@@ -87,6 +88,8 @@ def html_report(solver: Solver, outcome: Outcome, title: str | None = None) -> s
             None if held_out is None else held_out.X,
             None if held_out is None else held_out.y,
             title=title or f"The best rule for {work.label}, and what is proven about it",
+            # Many searches, for which others would wait; not where one of them takes long.
+            path=outcome.is_proven and outcome.solution.seconds < QUICK,
             settings=work.arguments(),
         )
         return page.html()
