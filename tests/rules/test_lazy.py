@@ -73,6 +73,20 @@ def test_the_series_fits_its_frame(dd: Any) -> None:
     assert chosen.compute(scheduler="sync").tolist() == ["no", "yes", "no", "yes"]
 
 
+def test_a_rule_set_gives_its_classes_lazily(dd: Any) -> None:
+    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 5.0, np.nan]}), npartitions=2)
+    rules = RuleSet([Rule([Condition("a", ">=", 4)], "yes")], "yes", "no")
+    labels = rules.predict(frame)
+    assert labels.name == "label"
+    assert labels.compute(scheduler="sync").tolist() == ["no", "yes", "no"]
+
+
+def test_a_dask_series_is_no_table(dd: Any) -> None:
+    frame = dd.from_pandas(pd.DataFrame({"a": [1, 2]}), npartitions=1)
+    with pytest.raises(InputError, match="'X' must be a dask DataFrame, got "):
+        Rule([Condition("a", ">=", 4)], 1).covers(frame["a"])
+
+
 def test_an_empty_partition_has_no_rows_to_fire_on(dd: Any) -> None:
     frame = dd.from_pandas(pd.DataFrame({"a": [1, 2, 3, 4]}), npartitions=2)
     few = frame[frame["a"] > 2]  # nothing of the first partition

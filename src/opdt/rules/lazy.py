@@ -36,8 +36,18 @@ def lazy_kind(X: Any) -> str | None:
     return _LAZY.get(type(X).__module__.partition(".")[0])
 
 
+def check_lazy(X: Any) -> None:
+    """Refuse what Dask and Spark have beside their plain data frames."""
+    module, name = type(X).__module__, type(X).__name__
+    if name != "DataFrame" or module.startswith("pyspark.pandas"):
+        raise InputError(
+            f"'X' must be a {lazy_kind(X)} DataFrame, got {module}.{name}; convert it first."
+        )
+
+
 def lazy_covers(rule: Rule | RuleSet, X: Any) -> Any:
     """Rows on which a rule (or any of a rule set) fires, as lazy as `X`; never missing."""
+    check_lazy(X)
     names = {str(name): name for name in X.columns}
     for feature in rule.features:
         if feature not in names:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.rules.exports import Exports
-from opdt.rules.lazy import lazy_covers, lazy_kind
+from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
 from opdt.rules.rule import Rule, plain_label, same_label
 from opdt.rules.rule_list import checked_rules, label_array
 from opdt.table import open_source
@@ -98,8 +98,11 @@ class RuleSet(Exports):
         return fires
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row of `X`, shape (n_rows,)."""
-        return label_array([self._default, self._label])[self.covers(X).astype(np.int64)]
+        """The class of each row of `X`, shape (n_rows,); lazy for what `covers` is lazy for."""
+        labels, fires = label_array([self._default, self._label]), self.covers(X)
+        if lazy_kind(X):
+            return lazy_choice(fires, labels, "label")  # type: ignore[no-any-return]
+        return labels[fires.astype(np.int64)]
 
     def _cases(self) -> Cases:
         """The rules with their classes, the first that fires decides, and the default."""

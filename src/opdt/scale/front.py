@@ -18,16 +18,16 @@ from opdt.arguments import (
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
-from opdt.rules.lazy import lazy_kind
-from opdt.scale.answer import answer
+from opdt.rules.lazy import check_lazy, lazy_kind
+from opdt.scale.answer import answer, unfinished
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
-from opdt.scale.scanner import Scanner, Watch
+from opdt.scale.scanner import Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import MAX_DEPTH, PartitionedSearch
 from opdt.scale.summary import Summary
-from opdt.solution import Budget, Solution
+from opdt.solution import Budget, Solution, StopReason
 from opdt.table import Column, Table
 
 SAMPLE = 100_000
@@ -47,7 +47,8 @@ class Passes:
     features : tuple of str
         The columns that rules could use.
     classes, weights : tuple
-        The classes, and the weight of the rows of each (their number without weights).
+        The classes, and the weight of the rows of each (their number without weights); empty
+        where a limit ended the first pass.
     """
 
     passes: int
@@ -56,6 +57,14 @@ class Passes:
     features: tuple[str, ...]
     classes: tuple[Any, ...]
     weights: tuple[float, ...]
+
+    def check_classes(self) -> None:
+        """Refuse to go on where a limit ended the first pass."""
+        if not self.classes:
+            raise InputError(
+                "the first pass over the rows was not finished, so that not even the classes are "
+                "known; raise the limit."
+            )
 
 
 def discover_partitioned(
@@ -120,8 +129,12 @@ def discover_partitioned(
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
     _check_wishes(schema, wishes)
     driver = Driver(scanner, limits.start(), max_passes)
-    summary = scanner.scan(Summary(schema, SAMPLE, _share(scanner)), _patient(driver))
-    driver.passes += 1
+    try:
+        summary = driver.run(Summary(schema, SAMPLE, _share(scanner)))
+    except Stopped as stop:
+        return _unfinished(driver, schema, wishes, stop.reason)
+    except KeyboardInterrupt:
+        return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED)
     search = PartitionedSearch(Question(schema, summary, wishes), driver)
     search.run()
     return replace(answer(search), details=_passes(search))
@@ -164,18 +177,14 @@ def _passes(search: PartitionedSearch) -> Passes:
     )  # fmt: skip
 
 
-def _patient(driver: Driver) -> Watch:
-    """The first pass must be finished to say anything at all: a limit ends it with a sentence."""
-
-    def watch(done: int, parts: int) -> None:
-        try:
-            driver.watch(done, parts)
-        except Stopped as stop:
-            raise InputError(
-                f"the first pass over the rows was not finished ({stop.reason}); raise the limit."
-            ) from None
-
-    return watch
+def _unfinished(driver: Driver, schema: Schema, wishes: Wishes, reason: StopReason) -> Solution:
+    """No row need be read to know that no rule is worth more than all rows."""
+    rows = driver.scanner.known_rows()
+    bound = float("inf") if rows is None or schema.weight is not None else float(rows)
+    names = tuple(layout.name for layout in schema.features)
+    seen = Passes(driver.passes, rows or 0, driver.scanner.bytes_read, names, (), ())
+    empty = wishes.constraints.min_coverage == 0
+    return replace(unfinished(driver, reason, may_be_empty=empty, bound=bound), details=seen)
 
 
 def _share(scanner: Scanner) -> int:
@@ -189,11 +198,7 @@ def open_scanner(source: Any, *, threads: int = 1, client: Any = None) -> Scanne
     kind = lazy_kind(source)
     if kind is None:
         return LocalScanner(source, threads)
-    if type(source).__name__ != "DataFrame" or type(source).__module__.startswith("pyspark.pandas"):
-        raise InputError(
-            f"'X' must be a {kind} DataFrame, got {type(source).__module__}."
-            f"{type(source).__name__}; convert it first."
-        )
+    check_lazy(source)
     if kind == "dask":
         from opdt.scale.dask import DaskScanner
 
