@@ -53,7 +53,7 @@ export default {
     write() {
       this.writing = false;
       const price = Number(this.text);
-      if (this.text.trim() === "" || price === this.it.price) this.follow();
+      if (this.text === "" || price === this.it.price) this.follow();
       else this.$emit("price", price);
       this.$emit("settle");
     },
