@@ -260,6 +260,20 @@ def test_a_newer_question_ends_a_deep_search(tmp_path: Path) -> None:
     on_loop(scene)
 
 
+def test_without_a_label_a_search_is_of_no_interest_any_more(tmp_path: Path) -> None:
+    async def scene() -> None:
+        one, listener = await deep_search(tmp_path)
+        await progress(listener)
+        one.change(label=None)
+        assert one.busy == frozenset()
+        await asyncio.sleep(0.3)
+        assert one.outcome is None
+        assert not any(listener.of("outcome"))
+        one.close()
+
+    on_loop(scene)
+
+
 def test_a_closed_session_ends_its_jobs_and_lets_go_of_the_data(tmp_path: Path) -> None:
     async def scene() -> None:
         one, listener = await deep_search(tmp_path)

@@ -279,6 +279,7 @@ class Session:
                 self._set(kind, None)
         solver, work = self._solver, self.work
         if solver is None or work.label is None:
+            self._drop_jobs()
             self._forget_answers()
             self._publish_answers()
             return
