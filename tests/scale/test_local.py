@@ -131,13 +131,34 @@ def test_a_limit_on_passes_leaves_a_true_bound(tmp_path: Path, passes: int) -> N
     best = opdt.discover(table, "y", w=3).value
     solution = discover_partitioned(write(tmp_path, table), "y", w=3, max_passes=passes)
     assert solution.status is Status.FEASIBLE
-    assert solution.stopped_by is not StopReason.FINISHED
+    assert solution.stopped_by is StopReason.PASSES
     assert solution.value <= best <= solution.bound
     if solution.rule is not None:  # what is said of the rule is what it does
         fires = solution.rule.covers(table)
         wrong = fires & (table.column("y").to_numpy() != solution.rule.label)
         assert (fires.sum(), wrong.sum()) == (solution.covered, solution.errors)
         assert solution.value == fires.sum() - 3 * wrong.sum()
+
+
+def test_a_limit_in_the_first_pass_leaves_the_empty_rule_and_a_bound(tmp_path: Path) -> None:
+    source = write(tmp_path, random_rows(6, 300))
+    solution = discover_partitioned(source, "y", time_limit=0)
+    assert (solution.rule, solution.value, solution.bound) == (None, 0, 300)
+    assert (solution.status, solution.stopped_by) == (Status.FEASIBLE, StopReason.TIME)
+    asked = {"min_coverage": 10}
+    solution = discover_partitioned(source, "y", time_limit=0, constraints=asked)
+    assert (solution.status, solution.value) == (Status.UNKNOWN, -np.inf)
+    with pytest.raises(InputError, match="the first pass over the rows was not finished"):
+        opdt.OPDTClassifier(time_limit=0).fit(source, "y")
+
+
+def test_ctrl_c_in_the_first_pass_is_no_traceback(tmp_path: Path) -> None:
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    source = write(tmp_path, random_rows(6, 300))
+    solution = discover_partitioned(source, "y", budget=Budget(progress=interrupt))
+    assert (solution.value, solution.stopped_by) == (0, StopReason.INTERRUPTED)
 
 
 def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from opdt.arguments import is_partitioned, require_pyarrow
 from opdt.cli.source import STDIN, columns
 from opdt.errors import EngineUnavailable, InputError
@@ -95,8 +97,13 @@ def in_pieces(
 
 
 def class_table(solution: Solution) -> Table:
-    """One row for each class, with the weight of all its rows: enough for shares."""
+    """One row for each class, with the weight of all its rows: enough for shares.
+
+    Without a row where a limit ended the first pass, when there is no rule either.
+    """
     seen: Passes = solution.details
+    if not seen.classes:
+        return Table((), np.zeros(0, np.int32), np.zeros(0))
     rows = {"class": list(range(len(seen.classes)))}
     return Table.build(rows, list(seen.classes), sample_weight=seen.weights, warn=False)
 
@@ -104,7 +111,7 @@ def class_table(solution: Solution) -> Table:
 def reading(solution: Solution) -> tuple[str, str]:
     """The fact that tells how much was read."""
     seen: Passes = solution.details
-    words = f"{seen.passes} passes over {seen.n_rows:,} rows"
+    words = f"{seen.passes} pass{'es' if seen.passes > 1 else ''} over {seen.n_rows:,} rows"
     return "read", words + (f", {format_size(seen.bytes_read)}" if seen.bytes_read else "")
 
 

@@ -166,6 +166,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         solution = self._search(X, y, sample_weight)
         seen = solution.details
+        seen.check_classes()
         self.classes_ = np.array(seen.classes, object if isinstance(seen.classes[0], str) else None)
         self._names = seen.features
         self.n_features_in_ = len(seen.features)

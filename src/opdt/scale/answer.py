@@ -11,7 +11,7 @@ from opdt.problem.coded import OP_ORDER
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.thresholds import readable_threshold
 from opdt.scale import keys
-from opdt.scale.driver import Stopped
+from opdt.scale.driver import Driver, Stopped
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.standing import Found
 from opdt.scale.works import Box, Fetch, Neighbours, Pass, Work
@@ -40,6 +40,19 @@ def answer(search: PartitionedSearch) -> Solution:
         if found is not None:
             measure = _stated(search, found)
     return _solution(search, found, measure, bound, beside)
+
+
+def unfinished(driver: Driver, reason: StopReason, *, may_be_empty: bool, bound: float) -> Solution:
+    """What is known when a limit ends the very first pass: the empty rule, and a bound."""
+    return Solution(
+        rule=None,
+        value=0.0 if may_be_empty else float("-inf"),
+        bound=bound,
+        status=Status.FEASIBLE if may_be_empty else Status.UNKNOWN,
+        stopped_by=reason,
+        seconds=driver.clock.elapsed(),
+        engine="search",
+    )
 
 
 def _first(search: PartitionedSearch, candidates: list[Found]) -> tuple[Found, Measure, Next]:

@@ -71,6 +71,13 @@ class LocalScanner(Scanner):
         """Bytes of the columns read so far, as they lie in the files."""
         return self._bytes
 
+    def known_rows(self) -> int | None:
+        """The number of rows in the footers of Parquet files; None where a file is none."""
+        if not all(path.endswith(PARQUET) for path in self.paths):
+            return None
+        self.sources()
+        return sum(int(self._fragments[path].count_rows()) for path in self.paths)
+
     def parts(self, columns: Sequence[str]) -> list[_Part]:
         """Pieces of about a million rows, in the order of the files."""
         out: list[_Part] = []

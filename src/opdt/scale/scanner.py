@@ -72,6 +72,10 @@ class Scanner(ABC):
         """Bytes of the columns read so far; 0 where it is not known."""
         return 0
 
+    def known_rows(self) -> int | None:
+        """The number of rows, where it is known without reading them."""
+        return None
+
 
 def require(package: str, extra: str) -> Any:
     """Return an optional package, or say how to install it."""
