@@ -135,13 +135,17 @@ def test_ctrl_c_gives_the_best_rule_so_far(opdt, parts, monkeypatch):
     assert "not proven (interrupted): no allowed rule has a VI above" in result.stdout
 
 
-def test_ctrl_c_before_the_first_pass_ends_gives_nothing(opdt, parts, monkeypatch):
+def test_ctrl_c_before_the_first_pass_ends_says_so(opdt, parts, monkeypatch):
     def interrupt(self, progress):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(SearchProgress, "__call__", interrupt)
-    result = opdt("fit", parts, *ASKED)
-    assert (result.exit_code, result.stdout) == (130, "")
+    result = opdt("fit", parts, *ASKED, "--json", "rule.json")
+    assert result.exit_code == 130
+    assert result.stdout.startswith("No rule that pays for its errors was found in time.\n")
+    assert "not proven (interrupted): no allowed rule has a VI above 400" in result.stdout
+    assert "1 pass over 400 rows" in result.stdout
+    assert not Path("rule.json").exists()
 
 
 def test_progress_tells_pass_partitions_value_and_bound(monkeypatch):

@@ -276,6 +276,13 @@ def test_other_estimators_want_their_rows_in_memory(files: str) -> None:
             estimator.fit(files, "y")
 
 
+def test_an_estimator_needs_the_first_pass_to_end(files: str) -> None:
+    with pytest.raises(InputError, match="the first pass over the rows was not finished"):
+        fitted(files, time_limit=0)
+    stopped = opdt.discover(files, "y", time_limit=0)
+    assert (stopped.rule, stopped.value, stopped.bound) == (None, 0, 600)
+
+
 def test_a_column_that_the_files_lack_is_named(files: str) -> None:
     model = fitted(pd.DataFrame({"other": [1, 2, 3, 4]}), [0, 0, 1, 1])
     with pytest.raises(InputError, match="there is no column 'other'"):
