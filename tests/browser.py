@@ -70,6 +70,18 @@ def element(browser: Any, testid: str, seconds: float = 60.0) -> Any:
     return wait_for(visible, seconds)
 
 
+def click(browser: Any, testid: str) -> None:
+    """Click on the middle of an element, once nothing lies over it."""
+
+    def clicked() -> bool:
+        found = element(browser, testid)
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+        found.click()
+        return True
+
+    wait_for(clicked)
+
+
 def text_of(browser: Any, testid: str) -> str:
     """The text of the element with this `data-testid`; empty where there is none."""
     script = """

@@ -8,7 +8,7 @@ import random
 import pytest
 from selenium.webdriver import ActionChains, Keys
 
-from browser import choose, element, text_of, wait_for
+from browser import choose, click, element, text_of, wait_for
 from opdt.studio.web.uploads import shown_name
 from studio_server import running
 
@@ -77,13 +77,15 @@ def test_a_table_is_shown_and_its_columns_can_be_read_otherwise(page, tmp_path):
     kinds = page.find_elements("css selector", "[data-testid=kind]")
     assert [each.get_property("value") for each in kinds] == ["0", "1"]
     choose(page, "kind", "ignored")
+    focused = "return document.activeElement.dataset.testid"
+    assert page.execute_script(focused) == "kind"  # who chooses by keys stays where they are
     wait_for(lambda: "marker" not in text_of(page, "sentence"))
-    element(page, "undo").click()
+    click(page, "undo")
     wait_for(lambda: "marker" in text_of(page, "sentence"))
     keys = ActionChains(page).key_down(Keys.CONTROL).key_down(Keys.SHIFT).send_keys("z")
     keys.key_up(Keys.SHIFT).key_up(Keys.CONTROL).perform()
     wait_for(lambda: "marker" not in text_of(page, "sentence"))
-    element(page, "data-rows").click()
+    click(page, "data-rows")
     wait_for(lambda: page.find_elements("css selector", "table[aria-label='First rows']"))
     cells = page.find_elements("css selector", "[data-testid=data-panel] tbody td")
     assert cells[0].text == f"{patients()[0][0]:g}"
@@ -149,12 +151,12 @@ def test_light_and_dark_are_remembered(page):
     """A browser that asks for light shows it; the button turns to dark, and a reload keeps that."""
     style = "return getComputedStyle(document.body).backgroundColor"
     before = page.execute_script(style)
-    element(page, "dark").click()
+    click(page, "dark")
     after = wait_for(lambda: (now := page.execute_script(style)) != before and now)
     page.refresh()
     wait_for(lambda: page.execute_script(style) == after)
     for _ in range(2):
-        element(page, "dark").click()
+        click(page, "dark")
     wait_for(lambda: page.execute_script(style) == before)
 
 
@@ -175,7 +177,7 @@ def test_names_and_values_are_only_ever_text(page, tmp_path):
     for testid in ("data-panel", "balance", "sentence"):
         assert name in text_of(page, testid)
     assert level in text_of(page, "balance")
-    element(page, "data-rows").click()
+    click(page, "data-rows")
     wait_for(lambda: name in text_of(page, "data-panel"))
     page.refresh()
     wait_for(lambda: name in text_of(page, "sentence"))
@@ -193,7 +195,7 @@ def test_two_thousand_columns_stay_usable(page, tmp_path):
     send(page, tmp_path / "wide.csv")
     assert "2,000 columns" in summary(page, "wide.csv")
     assert len(page.find_elements("css selector", "[data-testid=column]")) <= 20
-    element(page, "next-columns").click()
+    click(page, "next-columns")
     wait_for(lambda: "9 to 16 of 2,000" in text_of(page, "column-range"))
     element(page, "find-column").send_keys("gene 1998\n")
     wait_for(lambda: "gene 1998" in text_of(page, "column"))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from opdt.studio.web.login import Gate
     from opdt.studio.web.page import Page
 
+_BROKEN = "The page cannot be shown; the terminal in which the Studio was started says why."
+
 
 class Tabs:
     """Builds the page for each tab, and holds the sessions of all.
@@ -71,12 +73,18 @@ class Tabs:
         visitor = "" if self._gate is None else self._gate.visitor(client.request.headers)
         if visitor is None or client.tab_id is None:
             return
-        from opdt.studio.web.page import Page
-
-        session, is_new = self._sessions.attach(client, visitor)
         whole.clear()
-        with whole:
-            page = Page(session, self._uploads, logged_in=self._gate is not None)
+        try:
+            from opdt.studio.web.page import Page
+
+            session, is_new = self._sessions.attach(client, visitor)
+            with whole:
+                page = Page(session, self._uploads, logged_in=self._gate is not None)
+        except Exception:
+            whole.clear()
+            with whole:
+                words("div", _BROKEN, "studio-waiting").props("role=alert")
+            raise  # into the log
         if is_new and self._settings.file is not None:
             opening = self._open_first(session, page, self._settings.file)
             background_tasks.create(opening, name="open the first file")

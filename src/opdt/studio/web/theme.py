@@ -56,14 +56,7 @@ def words(tag: str, text: str, classes: str = "") -> TextElement:
     return TextElement(tag=tag, text=text).classes(classes)
 
 
-def dropdown(
-    options: Mapping[str, str],
-    value: str,
-    pick: Callable[[str], Any],
-    *,
-    label: str,
-    testid: str,
-) -> ui.element:
+class Dropdown(ui.element):
     """A plain drop-down list of the browser's own: light, and every reader and key knows it.
 
     Parameters
@@ -78,27 +71,57 @@ def dropdown(
     label : str
         For screen readers.
     """
-    keys = list(options)
-    box = ui.element("select").classes("studio-select")
-    box.props["aria-label"] = label
-    box.props["data-testid"] = testid
-    with box:
-        for place, key in enumerate(keys):
-            option = words("option", options[key])
-            option.props["value"] = str(place)
-            if key == value:
-                option.props["selected"] = True
-    chosen = keys.index(value) if value in options else 0
 
-    async def picked(event: Any) -> None:
-        result = pick(keys[int(event.args)])
+    def __init__(
+        self,
+        options: Mapping[str, str],
+        value: str,
+        pick: Callable[[str], Any],
+        *,
+        label: str,
+        testid: str,
+    ) -> None:
+        super().__init__("select")
+        self._keys = list(options)
+        self._pick = pick
+        self._value = value
+        self.classes("studio-select")
+        self.props["aria-label"] = label
+        self.props["data-testid"] = testid
+        with self:
+            for place, key in enumerate(self._keys):
+                option = words("option", options[key])
+                option.props["value"] = str(place)
+                if key == value:
+                    option.props["selected"] = True
+        self.on("change", self._picked, js_handler="(event) => emit(event.target.value)")
+
+    def has(self, value: str) -> bool:
+        """Whether the list offers a key."""
+        return value in self._keys
+
+    def show(self, value: str) -> None:
+        """Choose a key without telling anyone."""
+        if value != self._value:
+            self._value = value
+            self._set()
+
+    async def _picked(self, event: Any) -> None:
+        before, self._value = self._value, self._keys[int(event.args)]
+        result = self._pick(self._value)
         if inspect.isawaitable(result):
             result = await result
         if result is False:
-            ui.run_javascript(f"getHtmlElement({box.id}).value = {chosen}")
+            self._value = before
+            self._set()
 
-    box.on("change", picked, js_handler="(event) => emit(event.target.value)")
-    return box
+    def _set(self) -> None:
+        if not self.is_deleted:
+            place = self._keys.index(self._value)
+            self.client.run_javascript(f"getHtmlElement({self.id}).value = {place}")
+
+
+dropdown = Dropdown  # read as a verb where nobody keeps the element
 
 
 def _files(ending: str) -> list[Path]:

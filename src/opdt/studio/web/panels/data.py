@@ -13,7 +13,7 @@ from opdt.studio.profiles import Profile
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded, datasets
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import dropdown, panel, words
+from opdt.studio.web.theme import Dropdown, panel, words
 from opdt.studio.web.uploads import TABLE_ENDINGS, Complaint, Uploads, upload_button
 from opdt.studio.work import Work
 
@@ -38,6 +38,7 @@ class _DataPanel:
         self._sought = ""
         self._view = "columns"
         self._drawn: Any = None
+        self._rows: list[tuple[Profile, ui.element, Dropdown]] = []
         with panel("Data", "data-panel", step=1):
             self._draw_sources(uploads, complain)
             self._body = ui.element("div")
@@ -66,7 +67,7 @@ class _DataPanel:
             )
             choices = {"": "Built-in data …"}
             choices |= {each.name: each.title for each in datasets()}
-            dropdown(choices, "", chosen, label="Built-in data", testid="dataset")
+            Dropdown(choices, "", chosen, label="Built-in data", testid="dataset")
             words("span", "CSV or Parquet; or drop it anywhere", "studio-soft studio-small")
 
     def _new_data(self, _: object) -> None:
@@ -75,10 +76,12 @@ class _DataPanel:
 
     def _draw(self, _: object = None) -> None:
         loaded, work = self._session.loaded, self._session.work
-        shown = (self._page, self._sought, self._view, work.kinds, work.label)
-        if self._drawn == (id(loaded), *shown):
+        shown = (id(loaded), self._page, self._sought, self._view, work.label)
+        if self._drawn == shown:
+            self._show_kinds()
             return
-        self._drawn = (id(loaded), *shown)
+        self._drawn = shown
+        self._rows.clear()
         self._body.clear()
         with self._body:
             if self._session.waiting is not None:
@@ -141,12 +144,10 @@ class _DataPanel:
             with ui.element("tbody"):
                 for profile in part:
                     self._draw_column(profile)
+        self._show_kinds()
 
     def _draw_column(self, profile: Profile) -> None:
-        work = self._session.work
-        is_label = profile.name == work.label
-        kind = work.kinds.get(profile.name, profile.kind)
-        row = ui.element("tr").classes("studio-off" if kind == "ignored" else "")
+        row = ui.element("tr")
         row.props["data-testid"] = "column"
         with row:
             with ui.element("th").classes("name").props("scope=row"):
@@ -156,18 +157,32 @@ class _DataPanel:
                     if profile.missing:
                         words("span", f", {profile.missing:,} missing", "studio-missing")
             with ui.element("td").classes("kind"):
-                if is_label:
+                if profile.name == self._session.work.label:
                     words("span", "the target", "studio-badge")
                 else:
-                    dropdown(
-                        _KINDS,
-                        kind,
-                        lambda chosen: self._read_as(profile, chosen),
-                        label=f"Read {_short(profile.name)} as",
-                        testid="kind",
-                    )
+                    self._rows.append((profile, row, self._draw_kind(profile)))
             with ui.element("td"):
                 _draw_content(profile)
+
+    def _draw_kind(self, profile: Profile) -> Dropdown:
+        return Dropdown(
+            _KINDS,
+            self._session.work.kinds.get(profile.name, profile.kind),
+            lambda chosen: self._read_as(profile, chosen),
+            label=f"Read {_short(profile.name)} as",
+            testid="kind",
+        )
+
+    def _show_kinds(self) -> None:
+        """The kinds of the columns that are shown; nothing is made anew, so the focus stays."""
+        kinds = self._session.work.kinds
+        for profile, row, box in self._rows:
+            kind = kinds.get(profile.name, profile.kind)
+            if kind == "ignored":
+                row.classes(add="studio-off")
+            else:
+                row.classes(remove="studio-off")
+            box.show(kind)
 
     def _draw_pages(self, n_found: int, last: int) -> None:
         first = self._page * PAGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
@@ -10,7 +11,7 @@ from opdt.report.formats import format_share
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import dropdown, field, panel, words
+from opdt.studio.web.theme import Dropdown, field, panel, words
 
 _SHARES = (0.0, 0.2, 0.3, 0.4, 0.5)
 _BEST = "best over all classes"
@@ -19,73 +20,94 @@ _MOST_SHOWN = 12  # classes in the picture
 
 def target_panel(session: Session) -> None:
     """Build the panel."""
-    drawn: Any = None
-    with panel("Target", "target-panel", step=2):
-        body = ui.element("div")
+    _TargetPanel(session)
 
-    def draw(_: object = None) -> None:
-        nonlocal drawn
-        work = session.work
-        now = (id(session.loaded), work.label, work.target, work.held_out, work.ignored)
-        if now == drawn:
+
+class _TargetPanel:
+    """Three lists and a picture; a list is made anew only when its choices are others.
+
+    Whoever chooses by keys stays where they are.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._shown: dict[str, Any] = {}
+        with panel("Target", "target-panel", step=2):
+            self._hint = words("p", "First open a table.", "studio-soft studio-small")
+            with ui.element("div").classes("studio-row"):
+                self._places = {name: ui.element("div") for name in ("label", "target", "share")}
+            self._picture = ui.element("div")
+        self._draw()
+        listen(session, "data", self._draw)
+        listen(session, "work", self._draw)
+
+    def _draw(self, _: object = None) -> None:
+        loaded, work = self._session.loaded, self._session.work
+        self._hint.set_visibility(loaded is None)
+        balance = () if loaded is None or work.label is None else loaded.balance(work.label)
+        columns = {} if loaded is None else _columns(loaded, work.ignored)
+        self._show("label", columns, work.label or "", self._draw_label)
+        places = {each: str(place) for place, (each, _) in enumerate(balance)}
+        self._show("target", balance, places.get(work.target, ""), self._draw_target)
+        self._show("share", bool(balance), f"{work.held_out:g}", self._draw_share)
+        if self._shown.get("picture") != (balance, work.target):
+            self._shown["picture"] = (balance, work.target)
+            self._picture.clear()
+            with self._picture:
+                _draw_balance(balance, work.target)
+
+    def _show(
+        self, name: str, choices: Any, value: str, draw: Callable[[Any, str], Dropdown]
+    ) -> None:
+        """Show a value in a list, which is made anew where its choices have changed."""
+        known, box = self._shown.get(name, (None, None))
+        if box is not None and known == choices and box.has(value):
+            box.show(value)
             return
-        drawn = now
-        body.clear()
-        with body:
-            if session.loaded is None:
-                words("p", "First open a table.", "studio-soft studio-small")
-            else:
-                _draw(session, session.loaded)
+        self._places[name].clear()
+        if choices:
+            with self._places[name]:
+                box = draw(choices, value)
+        self._shown[name] = (choices, box if choices else None)
 
-    draw()
-    listen(session, "data", draw)
-    listen(session, "work", draw)
-
-
-def _draw(session: Session, loaded: Loaded) -> None:
-    work = session.work
-    balance = () if work.label is None else loaded.balance(work.label)
-    with ui.element("div").classes("studio-row"):
-        with field("Column of the classes"):
-            names = {"": "choose …", **_columns(loaded, work.ignored)}
-            dropdown(
-                names,
-                work.label or "",
-                lambda name: session.change(label=name or None),
-                label="Column of the classes",
+    def _draw_label(self, columns: dict[str, str], value: str) -> Dropdown:
+        title = "Column of the classes"
+        with field(title):
+            return Dropdown(
+                {"": "choose …", **columns},
+                value,
+                lambda name: self._session.change(label=name or None),
+                label=title,
                 testid="label",
             )
-        if balance:
-            classes = [each for each, _ in balance]
-            with field("Class to find"):
-                chosen = "" if work.target is None else str(classes.index(work.target))
-                dropdown(
-                    {"": _BEST, **{str(k): str(each) for k, each in enumerate(classes)}},
-                    chosen,
-                    lambda key: session.change(target=classes[int(key)] if key else None),
-                    label="Class to find",
-                    testid="target",
-                )
-            _draw_share(session)
-    if balance:
-        _draw_balance(balance, work.target)
 
+    def _draw_target(self, balance: tuple[tuple[Any, int], ...], value: str) -> Dropdown:
+        classes = [each for each, _ in balance]
+        with field("Class to find"):
+            return Dropdown(
+                {"": _BEST, **{str(place): str(each) for place, each in enumerate(classes)}},
+                value,
+                lambda key: self._session.change(target=classes[int(key)] if key else None),
+                label="Class to find",
+                testid="target",
+            )
 
-def _draw_share(session: Session) -> None:
-    share = session.work.held_out
-    shares = {f"{each:g}": f"{100 * each:g} %" if each else "none" for each in {*_SHARES, share}}
-    with field("Rows held out"):
-        dropdown(
-            dict(sorted(shares.items(), key=lambda pair: float(pair[0]))),
-            f"{share:g}",
-            lambda key: session.change(held_out=float(key)),
-            label="Rows held out",
-            testid="held-out",
-        )
+    def _draw_share(self, _: Any, value: str) -> Dropdown:
+        shares = sorted({*_SHARES, float(value)})
+        with field("Rows held out"):
+            return Dropdown(
+                {f"{each:g}": f"{100 * each:g} %" if each else "none" for each in shares},
+                value,
+                lambda key: self._session.change(held_out=float(key)),
+                label="Rows held out",
+                testid="held-out",
+            )
 
 
 def _draw_balance(balance: tuple[tuple[Any, int], ...], target: Any) -> None:
     total = sum(rows for _, rows in balance)
+    if not balance:
+        return
     with ui.element("div").classes("studio-balance").props("data-testid=balance"):
         for each, rows in balance[:_MOST_SHOWN]:
             chosen = "chosen" if target is not None and each == target else ""
