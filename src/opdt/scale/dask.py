@@ -57,16 +57,14 @@ class DaskScanner(Scanner):
     def sources(self) -> list[Source]:
         """The schema that the frame declares; where it does not tell, that of each partition."""
         if not self._sources:
-            schema = _schema_of(self._frame)
-            unclear = [name for name in schema.names if _is_unclear(self._frame, self._names[name])]
+            unclear = [n for n, name in self._names.items() if _is_unclear(self._frame, name)]
+            self._declared = _schema_of(self._frame.drop(columns=[self._names[n] for n in unclear]))
             n_parts = max(1, self._frame.npartitions)
-            self._sources = [Source(WHOLE, schema)] * n_parts
-            self._declared = pa.schema([f for f in schema if f.name not in unclear])
+            self._sources = [Source(WHOLE, self._declared)] * n_parts
             if unclear:
                 found = self.scan(_Types(tuple(unclear)), lambda done, parts: None)
                 self._sources = [
-                    Source(_name(at), _filled(schema, unclear, found.get(str(at))))
-                    for at in range(n_parts)
+                    Source(_name(at), self._filled(found.get(str(at)))) for at in range(n_parts)
                 ]
         return self._sources
 
@@ -93,6 +91,12 @@ class DaskScanner(Scanner):
             data = self._there(shipped, leaves, watch)
         self.bytes_moved += _size(task) + len(data)
         return from_bytes(data)
+
+    def _filled(self, found: pa.Table | None) -> pa.Schema:
+        """What the frame declares, with the types found in a partition; an empty one has none."""
+        fields = (*self._declared, *(() if found is None else found.schema))
+        known = {field.name: field for field in fields}
+        return pa.schema([known.get(name, pa.field(name, pa.null())) for name in self._names])
 
     def _here(self, task: Task, leaves: list[Any], watch: Watch) -> Parts:
         """By the threads of this process, some partitions at a time."""
@@ -195,14 +199,6 @@ def _is_unclear(frame: Any, name: Any) -> bool:
     )
 
 
-def _filled(schema: pa.Schema, unclear: Sequence[str], found: pa.Table | None) -> pa.Schema:
-    """The schema with the types found in a partition; an empty partition has none."""
-    for name in unclear:
-        dtype = pa.null() if found is None else found.schema.field(name).type
-        schema = schema.set(schema.get_field_index(name), pa.field(name, dtype))
-    return schema
-
-
 def _name(place: int) -> str:
     return f"partition {place} of {WHOLE}"
 
@@ -271,13 +267,13 @@ def _sentence(error: Exception, place: int | None, parts: Sequence[Any]) -> Exce
             f"cannot read {name}: several workers died of it, most likely for want of memory; "
             "make the partitions smaller."
         )
-    path = None if place is None else next(_paths(parts[place]), None)
-    where = name if path is None else f"{path!r} ({name})"
+    paths = [] if place is None else list(dict.fromkeys(map(repr, _paths(parts[place]))))
+    where = f"{' or '.join(sorted(paths))} ({name})" if paths else name
     return InputError(f"cannot read {where}: {first_line(error)}.")
 
 
 def _paths(part: Any) -> Iterator[str]:
-    """The files that the graph of a partition names."""
+    """The files that the graph of a partition names; Dask may read several small ones as one."""
     graph = dict(part.__dask_graph__())
     waiting, seen = [graph.get(part.key)], set()
     while waiting:
