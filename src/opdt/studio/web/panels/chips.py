@@ -7,12 +7,10 @@ from nicegui import ui
 from opdt.rules import Op
 from opdt.studio.web.panels.controls import named, short
 from opdt.studio.web.panels.features import Features
+from opdt.studio.web.panels.grouping import Taken
 from opdt.studio.web.theme import words
 
 _SIGNS = {Op.GE: "↑", Op.LT: "↓", Op.EQ: "=", Op.NE: "≠"}
-
-# A feature and the group in which it is taken hold of; None is the list of all.
-Taken = tuple[str, str | None]
 
 
 def draw_chip(features: Features, taken: Taken, *, is_grouped: bool = False) -> ui.element:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
 
-from opdt.studio.web.theme import words
+from opdt.studio.web.theme import Dropdown, words
 
 LONGEST = 120  # letters of a name; the rest would only slow the browser
 
@@ -36,7 +37,7 @@ def press(
     testid: str,
     key: str,
     classes: str = "know-button",
-) -> ui.element:
+) -> TextElement:
     """A button with a few letters or a sign."""
     button = words("button", text, classes).props("type=button")
     named(button, label=label, testid=testid, key=key)
@@ -46,53 +47,53 @@ def press(
     return button
 
 
-def choice(
-    options: Mapping[str, str],
-    value: str,
-    pick: Callable[[str], Any],
-    *,
-    label: str,
-    testid: str,
-    key: str,
-    disabled: Set[str] = frozenset(),
-    classes: str = "",
-) -> ui.element:
-    """A drop-down list; `pick` is called with the key of the option that has been chosen."""
-    keys = list(options)
-    box = ui.element("select").classes(f"studio-select {classes}")
-    named(box, label=label, testid=testid, key=key)
-    with box:
-        for place, each in enumerate(keys):
-            option = words("option", short(options[each]))
-            option.props["value"] = str(place)
-            option.props["selected"] = each == value
+class Choice(Dropdown):
+    """A drop-down list that keeps the focus, and in which some keys cannot be chosen."""
+
+    def __init__(
+        self,
+        options: Mapping[str, str],
+        value: str,
+        pick: Callable[[str], Any],
+        *,
+        label: str,
+        testid: str,
+        key: str,
+        disabled: Set[str] = frozenset(),
+    ) -> None:
+        shown = {each: short(text) for each, text in options.items()}
+        super().__init__(shown, value, pick, label=label, testid=testid)
+        self.props["data-key"] = key
+        for each, option in zip(options, self.default_slot.children, strict=True):
             option.props["disabled"] = each in disabled and each != value
 
-    def picked(event: Any) -> None:
-        place = number(event.args, len(keys))
-        if place is not None:
-            pick(keys[place])
 
-    box.on("change", picked, js_handler="(event) => emit(event.target.value)")
-    return box
+class Tick:
+    """A box to tick, with its words; `pick` is told whether it is ticked."""
 
-
-def tick(
-    text: str, value: bool, pick: Callable[[bool], Any], *, testid: str, hint: str = ""
-) -> None:
-    """A box to tick, with its words."""
-    with ui.element("label").classes("know-tick"):
-        box = ui.element("input").props("type=checkbox")
-        named(box, label=text, testid=testid, key=testid)
-        box.props["checked"] = value
-        box.on(
-            "change",
-            lambda event: pick(event.args is True),
-            js_handler="(event) => emit(event.target.checked)",
-        )
-        words("span", text)
-        if hint:
+    def __init__(
+        self, text: str, value: bool, pick: Callable[[bool], Any], *, testid: str, hint: str = ""
+    ) -> None:
+        self._pick = pick
+        self._shown = value
+        with ui.element("label").classes("know-tick"):
+            self._box = ui.element("input").props("type=checkbox")
+            named(self._box, label=text, testid=testid, key=testid)
+            self._box.props["checked"] = value
+            words("span", text)
             words("span", hint, "studio-soft studio-small")
+        self._box.on("change", self._picked, js_handler="(event) => emit(event.target.checked)")
+
+    def _picked(self, event: Any) -> None:
+        self._shown = event.args is True
+        self._pick(self._shown)
+
+    def show(self, value: bool) -> None:
+        """Show whether it is ticked; nothing is done where the user has just done it."""
+        if value != self._shown:
+            self._shown = value
+            script = f"getHtmlElement({self._box.id}).checked = {str(value).lower()}"
+            ui.run_javascript(script)
 
 
 def write(

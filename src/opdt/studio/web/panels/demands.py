@@ -8,9 +8,10 @@ from typing import Any
 from nicegui import ui
 
 from opdt.rules import Op
-from opdt.studio.web.panels.controls import Fold, choice, press, short, tick, write
+from opdt.studio.web.panels.controls import Choice, Fold, Tick, press, short, write
 from opdt.studio.web.panels.features import Features
 from opdt.studio.web.theme import words
+from opdt.studio.work import Work
 
 MOST_ROWS = 40  # demands that are shown
 MOST_FOUND = 8
@@ -48,20 +49,32 @@ class DemandsPart:
     # -- drawing ----------------------------------------------------------------------------
 
     def draw(self) -> None:
-        """Show the demands that count now."""
+        """Show the demands that count now; what can stay as it is does."""
         work = self._features.work
-        demands = (work.directions, work.required, work.forbidden)
-        now = (self._features.key, demands, work.target, tuple(self._added))
+        shown = self._shown_features()
+        now = (self._features.key, work.target, tuple(shown))
         if now != self._drawn:
             self._drawn = now
-            self._draw_rows()
+            self._draw_rows(shown)
+        for name, (direction, use) in self._choices.items():
+            direction.show(work.directions.get(name, ""))
+            use.show(_use(work, name))
         self._draw_adder()
-        ticked = (self._features.key, work.once, work.subsets, work.missing_conditions)
-        if ticked != self._ticked:
-            self._ticked = ticked
+        if self._ticked != self._features.key:
+            self._ticked = self._features.key
             self._draw_ticks()
+        self._once.show(work.once)
+        self._subsets.show(bool(work.subsets))
+        self._missing.show(work.missing_conditions)
         n = len(self._demanded()) + work.once + bool(work.subsets) + work.missing_conditions
         self._fold.say("none yet" if not n else f"{n:,}")
+
+    def _shown_features(self) -> list[str]:
+        """Those with demands in the order of the table, after them those added."""
+        demanded, names = self._demanded(), set(self._features.names)
+        # A row that the user works on stays where it is, with demands or without.
+        self._added = {name: None for name in self._added if name in names}
+        return [*(n for n in demanded if n not in self._added), *self._added][:MOST_ROWS]
 
     def _demanded(self) -> list[str]:
         """Features of which something is demanded, in the order of the table."""
@@ -69,16 +82,12 @@ class DemandsPart:
         named = {*work.directions, *work.required, *work.forbidden}
         return [name for name in self._features.names if name in named]
 
-    def _draw_rows(self) -> None:
-        demanded = self._demanded()
-        self._added = {n: None for n in self._added if n in set(self._features.names)}
-        shown = [*demanded, *(name for name in self._added if name not in demanded)]
+    def _draw_rows(self, shown: list[str]) -> None:
+        self._choices: dict[str, tuple[Choice, Choice]] = {}
         self._rows.clear()
         with self._rows:
             if not shown:
-                text = (
-                    "Say in which direction a feature counts, or that it must or must not be used."
-                )
+                text = "Say in which direction a feature counts, or that it must (not) be used."
                 words("p", text, "studio-soft studio-small know-hint")
                 return
             with ui.element("div").classes("studio-scroll know-demands"):
@@ -89,32 +98,30 @@ class DemandsPart:
                         for title in ("feature", "direction", "use", ""):
                             words("th", title).props("scope=col")
                     with ui.element("tbody"):
-                        for name in shown[:MOST_ROWS]:
-                            self._draw_row(name)
-            if len(shown) > MOST_ROWS:
-                text = f"and {len(shown) - MOST_ROWS:,} features more"
-                words("p", text, "studio-soft studio-small")
+                        for name in shown:
+                            self._choices[name] = self._draw_row(name)
+            more = len({*self._demanded(), *self._added}) - len(shown)
+            if more:
+                words("p", f"and {more:,} features more", "studio-soft studio-small")
 
-    def _draw_row(self, name: str) -> None:
+    def _draw_row(self, name: str) -> tuple[Choice, Choice]:
         work, index = self._features.work, self._features.loaded.names.index(name)
-        use = next((u for u in ("required", "forbidden") if name in getattr(work, u)), "may")
-        row = ui.element("tr").props("data-testid=demand")
-        with row:
+        with ui.element("tr").props("data-testid=demand"):
             words("th", short(name), "name").props("scope=row")
             with ui.element("td"):
-                choice(
+                direction = Choice(
                     self._directions(name),
                     work.directions.get(name, ""),
-                    lambda op: self._direct(name, op),
+                    partial(self._direct, name),
                     label=f"Direction of {short(name)}",
                     testid="direction",
                     key=f"direction {index}",
                 )
             with ui.element("td"):
-                choice(
+                use = Choice(
                     _USES,
-                    use,
-                    lambda chosen: self._use(name, chosen),
+                    _use(work, name),
+                    partial(self._set_use, name),
                     label=f"Use of {short(name)}",
                     testid="use",
                     key=f"use {index}",
@@ -122,12 +129,13 @@ class DemandsPart:
             with ui.element("td"):
                 press(
                     "×",
-                    lambda: self._drop(name),
+                    partial(self._drop, name),
                     label=f"Demand nothing of {short(name)}",
                     testid="drop-demand",
                     key=f"drop {index}",
                     classes="know-button know-cross",
                 )
+        return direction, use
 
     def _directions(self, name: str) -> dict[str, str]:
         target = self._features.work.target
@@ -157,7 +165,7 @@ class DemandsPart:
         self._found.set_visibility(not few)
         with self._adder:
             if few:
-                choice(
+                Choice(
                     {"": "+ Add a demand on …", **{f"={name}": name for name in free}},
                     "",
                     lambda key: self._add(key[1:]) if key else None,
@@ -198,31 +206,31 @@ class DemandsPart:
                 words("span", text, "studio-soft studio-small")
 
     def _draw_ticks(self) -> None:
-        work = self._features.work
-        missing = sum(self._features.loaded.profile(n).missing > 0 for n in self._features.names)
-        levels = self._features.sizes()["cat"]
+        work, names = self._features.work, self._features.names
+        no_level = all(self._features.kind(name) == "numeric" for name in names)
+        none_missing = not any(self._features.loaded.profile(name).missing for name in names)
         self._ticks.clear()
         with self._ticks:
-            tick(
+            self._once = Tick(
                 "Each feature at most once",
                 work.once,
                 lambda value: self._say(once=value),
                 testid="once",
                 hint="no intervals",
             )
-            tick(
+            self._subsets = Tick(
                 "Several categories in one condition",
                 bool(work.subsets),
                 lambda value: self._say(subsets=value),
                 testid="subsets",
-                hint=_several(work.subsets) if levels else "no feature has categories",
+                hint="no feature has categories" if no_level else "x is one of a, b",
             )
-            tick(
+            self._missing = Tick(
                 "Conditions on missing values",
                 work.missing_conditions,
                 lambda value: self._say(missing_conditions=value),
                 testid="missing-conditions",
-                hint="x is missing, x is present" if missing else "no value is missing",
+                hint="no value is missing" if none_missing else "x is missing, x is known",
             )
 
     # -- saying -----------------------------------------------------------------------------
@@ -240,7 +248,7 @@ class DemandsPart:
         directions = {n: d for n, d in self._features.work.directions.items() if n != name}
         self._say(directions=directions | ({name: op} if op else {}))
 
-    def _use(self, name: str, use: str) -> None:
+    def _set_use(self, name: str, use: str) -> None:
         self._added[name] = None
         work = self._features.work
         required = [n for n in work.required if n != name]
@@ -261,11 +269,10 @@ class DemandsPart:
 
     def _say(self, **said: Any) -> None:
         if not self._session.change(**said):
-            self._drawn = self._ticked = None
             self.draw()
 
 
-def _several(subsets: bool | tuple[str, ...]) -> str:
-    if isinstance(subsets, bool):
-        return "x in {a, b}"
-    return f"of {len(subsets):,} features"
+def _use(work: Work, name: str) -> str:
+    if name in work.required:
+        return "required"
+    return "forbidden" if name in work.forbidden else "may"

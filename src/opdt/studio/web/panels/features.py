@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
+from opdt.studio.web.panels.controls import short
 from opdt.studio.work import Work
 
 BUILT_IN = {ALL: "every feature", NUMERIC: "numeric features", CATEGORICAL: "categories"}
@@ -72,3 +73,10 @@ class Features:
         numeric = kinds.count("numeric")
         built_in = {ALL: len(kinds), NUMERIC: numeric, CATEGORICAL: len(kinds) - numeric}
         return built_in | {name: len(each) for name, each in self.work.groups.items()}
+
+
+def group_options(features: Features) -> tuple[dict[str, str], set[str]]:
+    """The groups a condition can be of, with their sizes, and those that are empty."""
+    sizes = features.sizes()
+    options = {name: f"{short(name, 40)} ({n:,})" for name, n in sizes.items()}
+    return options, {name for name, n in sizes.items() if not n}

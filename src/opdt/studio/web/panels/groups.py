@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from nicegui import run, ui
 
-from opdt.studio.web.panels.chips import Taken, draw_chip
-from opdt.studio.web.panels.controls import Fold, choice, number, press, short, write
+from opdt.studio.web.panels.chips import draw_chip
+from opdt.studio.web.panels.controls import Choice, Fold, number, press, short, write
 from opdt.studio.web.panels.features import BUILT_IN, Features
+from opdt.studio.web.panels.grouping import Taken, new_name, put
 from opdt.studio.web.panels.suggestions import MAX_FEATURES, suggested_groups
 from opdt.studio.web.theme import words
 
 PAGE = 24  # features that are shown at a time, of the table and of each group
 MAX_GROUPS = 40
 _NEW = "+"  # a choice in the list of groups, where names have "=" before them
-
-
-def put(
-    groups: Mapping[str, tuple[str, ...]], taken: Iterable[Taken], to: str | None
-) -> dict[str, tuple[str, ...]]:
-    """The groups after features have been put into one of them, or out of theirs (None).
-
-    A feature leaves the group from which it was taken, and stays in all others.
-    """
-    after = {name: list(each) for name, each in groups.items()}
-    for feature, source in taken:
-        if source is not None and source != to:
-            after[source] = [each for each in after[source] if each != feature]
-        if to is not None and feature not in after[to]:
-            after[to].append(feature)
-    return {name: tuple(each) for name, each in after.items()}
-
-
-def new_name(groups: Mapping[str, Any], word: str = "group") -> str:
-    """A name that no group has yet."""
-    return next(name for k in range(1, len(groups) + 2) if (name := f"{word} {k}") not in groups)
 
 
 class GroupsPart:
@@ -188,7 +168,7 @@ class GroupsPart:
             inside = any(source is not None for _, source in self._selected)
             options = {"": "move to …" if inside else "put into …"}
             options |= {f"={name}": name for name in self._features.work.groups}
-            choice(
+            Choice(
                 options | {_NEW: "a new group"},
                 "",
                 self._put_selected,

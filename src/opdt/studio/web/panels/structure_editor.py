@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -9,8 +10,8 @@ from nicegui import ui
 
 from opdt.problem import Structure
 from opdt.problem.groups import ALL
-from opdt.studio.web.panels.controls import Fold, choice, press, short
-from opdt.studio.web.panels.features import Features
+from opdt.studio.web.panels.controls import Choice, Fold, press, short
+from opdt.studio.web.panels.features import Features, group_options
 from opdt.studio.web.panels.tree_editor import draw_tree
 from opdt.studio.web.panels.tree_edits import MAX_DEPTH
 from opdt.studio.web.theme import words
@@ -39,25 +40,26 @@ class StructurePart:
     def forget(self) -> None:
         """Start again with other data."""
         self._drawn: Any = None
+        self._shown: Callable[[], None] = lambda: None
 
     def draw(self) -> None:
-        """Show the structure that counts now."""
+        """Show the structure that counts now; what can stay as it is does."""
         work = self._features.work
-        now = (self._features.key, work.form, work.structure, work.groups)
-        if now == self._drawn:
-            return
-        self._drawn = now
         self._fold.say(_in_words(work.form, work.structure))
-        self._fold.body.clear()
-        with self._fold.body:
-            self._draw_forms(work.form)
-            if work.form == "free":
-                self._draw_depth()
-            elif work.form == "levels":
-                self._draw_levels()
-            else:
-                draw_tree(self._features, self._say)
-            self._draw_empty()
+        sizes = self._features.sizes()
+        shape = work.structure.split if work.form == "tree" else work.max_depth
+        now = (self._features.key, work.form, shape, tuple(sizes.items()))
+        if now == self._drawn:
+            self._shown()
+        else:
+            self._drawn = now
+            self._fold.body.clear()
+            with self._fold.body:
+                self._draw_forms(work.form)
+                self._shown = self._draw_form(work.form)
+                self._note = words("p", "", "studio-note").props("role=status")
+                self._note.props["data-testid"] = "empty-group"
+        self._show_empty(sizes)
 
     def _draw_forms(self, form: str) -> None:
         with ui.element("div").classes("studio-row"):
@@ -74,12 +76,18 @@ class StructurePart:
                     button.props["aria-pressed"] = "true" if each == form else "false"
             words("span", _FORMS[form][1], "studio-soft studio-small know-meaning")
 
-    def _draw_depth(self) -> None:
+    def _draw_form(self, form: str) -> Callable[[], None]:
+        """Draw the editor of a form; returns what shows later structures in it."""
+        if form == "free":
+            return self._draw_depth()
+        return self._draw_levels() if form == "levels" else draw_tree(self._features, self._say)
+
+    def _draw_depth(self) -> Callable[[], None]:
         depth = self._features.work.max_depth
         depths = sorted({*range(1, MAX_DEPTH + 1), depth})
         with ui.element("div").classes("studio-row know-level"):
             words("span", "At most")
-            choice(
+            Choice(
                 {str(each): str(each) for each in depths},
                 str(depth),
                 lambda key: self._say(max_depth=int(key)),
@@ -88,70 +96,74 @@ class StructurePart:
                 key="free-depth",
             )
             words("span", "condition" if depth == 1 else "conditions")
+        return lambda: None
 
-    def _draw_levels(self) -> None:
-        names = self._features.work.structure.level_groups or ()
-        options, empty = group_options(self._features)
+    def _draw_levels(self) -> Callable[[], None]:
+        names = self._levels()
         with ui.element("ol").classes("know-levels"):
-            for level, name in enumerate(names):
-                with ui.element("li").classes("know-level"):
-                    words("span", f"{level + 1}", "know-number").props("aria-hidden=true")
-                    words("span", "condition on a feature of")
-                    choice(
-                        options,
-                        name,
-                        partial(self._set_level, level),
-                        label=f"Group of level {level + 1}",
-                        testid=f"level-{level + 1}",
-                        key=f"level-{level + 1}",
-                        disabled=empty,
-                    )
-                    if len(names) > 1:
-                        press(
-                            "×",
-                            partial(self._set_level, level, None),
-                            label=f"Remove level {level + 1}",
-                            testid=f"remove-level-{level + 1}",
-                            key=f"remove-level-{level + 1}",
-                            classes="know-button know-cross",
-                        )
+            choices = [self._draw_level(level, name) for level, name in enumerate(names)]
         if len(names) < MAX_DEPTH:
             press(
                 "+ Level",
-                lambda: self._say(structure=Structure.levels(*names, ALL)),
+                lambda: self._say(structure=Structure.levels(*self._levels(), ALL)),
                 label="Add a level",
                 testid="add-level",
                 key="add-level",
             )
 
+        def show() -> None:
+            for each, name in zip(choices, self._levels(), strict=True):
+                each.show(name)
+
+        return show
+
+    def _draw_level(self, level: int, name: str) -> Choice:
+        options, empty = group_options(self._features)
+        with ui.element("li").classes("know-level"):
+            words("span", f"{level + 1}", "know-number").props("aria-hidden=true")
+            words("span", "condition on a feature of")
+            chosen = Choice(
+                options,
+                name,
+                partial(self._set_level, level),
+                label=f"Group of level {level + 1}",
+                testid=f"level-{level + 1}",
+                key=f"level-{level + 1}",
+                disabled=empty,
+            )
+            if len(self._levels()) > 1:
+                press(
+                    "×",
+                    partial(self._set_level, level, None),
+                    label=f"Remove level {level + 1}",
+                    testid=f"remove-level-{level + 1}",
+                    key=f"remove-level-{level + 1}",
+                    classes="know-button know-cross",
+                )
+        return chosen
+
+    def _levels(self) -> tuple[str, ...]:
+        return self._features.work.structure.level_groups or ()
+
     def _set_level(self, level: int, name: str | None) -> None:
         """Give a level another group, or remove it (None)."""
-        names = list(self._features.work.structure.level_groups or ())
+        names = list(self._levels())
         names[level : level + 1] = [] if name is None else [name]
         self._say(structure=Structure.levels(*names))
 
-    def _draw_empty(self) -> None:
+    def _show_empty(self, sizes: Mapping[str, int]) -> None:
         """A group that is in use and empty lets no rule be found."""
-        structure, sizes = self._features.work.structure, self._features.sizes()
+        structure = self._features.work.structure
         used = zip(structure.group, structure.split, strict=True)
         empty = sorted({name for name, splits in used if splits and not sizes[name]})
-        if empty and self._features.work.form != "free":
-            text = (
-                f"Group {short(empty[0])!r} is empty: no rule can be found until it has features."
-            )
-            words("p", text, "studio-note").props("role=status data-testid=empty-group")
+        self._note.set_visibility(bool(empty))
+        if empty:
+            name = short(empty[0])
+            self._note.set_text(f"Group {name!r} is empty; no rule can use it yet.")
 
     def _say(self, **said: Any) -> None:
         if not self._session.change(**said):
-            self._drawn = None
             self.draw()
-
-
-def group_options(features: Features) -> tuple[dict[str, str], set[str]]:
-    """The groups a condition can be of, with their sizes, and those that are empty."""
-    sizes = features.sizes()
-    options = {name: f"{short(name, 40)} ({n:,})" for name, n in sizes.items()}
-    return options, {name for name, n in sizes.items() if not n}
 
 
 def _in_words(form: str, structure: Structure) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
 
-from opdt.problem import Structure
-from opdt.studio.web.panels.controls import choice, press, short
-from opdt.studio.web.panels.features import Features
+from opdt.studio.web.panels.controls import Choice, press
+from opdt.studio.web.panels.features import Features, group_options
 from opdt.studio.web.panels.tree_edits import (
     MAX_DEPTH,
     Place,
@@ -24,118 +24,153 @@ from opdt.studio.web.theme import words
 _END = "."  # a choice in the list of groups, where names have "=" before them
 _ROW = 4.6  # rem from one level to the next
 _TOP = 1.1  # rem from the top of a level to the middle of its nodes
+_LAST = 4.1  # rem of the last level, whose leaves can be split
 
 
-def draw_tree(features: Features, say: Callable[..., Any]) -> None:
-    """Draw the structure of the work; what is clicked is told to `say`."""
-    structure = features.work.structure
-    drawn = places(structure)
+def draw_tree(features: Features, say: Callable[..., Any]) -> Callable[[], None]:
+    """Draw the structure of the work; what is clicked is told to `say`.
+
+    Returns what shows the present structure in the drawn tree, as long as it splits alike.
+    """
+    drawn = places(features.work.structure)
     n_leaves = sum(not each.splits for each in drawn)
-    depth = max(each.level for each in drawn)
+    height = _ROW * max(each.level for each in drawn) + _LAST
+    branches: dict[int, Choice] = {}
+    leaves: dict[int, TextElement] = {}
     with ui.element("div").classes("know-tree-scroll"):
         box = ui.element("div").classes("know-tree").props("role=group data-testid=tree")
         box.props["aria-label"] = f"Tree with {n_leaves} leaves"
-        box.style(f"height: {_ROW * depth + 4.1}rem; min-width: {3.3 * n_leaves}rem")
+        box.style(f"height: {height}rem; min-width: {3.3 * n_leaves}rem")
         box.style(f"--slot: calc(100% / {n_leaves})")
         with box:
-            _draw_edges(drawn, n_leaves, depth)
+            edges = _draw_edges(drawn, n_leaves, height)
             for place in drawn:
                 spot = ui.element("div").classes("know-spot")
                 spot.style(f"left: {100 * place.x / n_leaves:.3f}%; top: {_ROW * place.level}rem")
                 with spot:
                     if place.splits:
-                        _draw_branch(features, structure, place, say)
+                        branches[place.node] = _draw_branch(features, place, say)
                     else:
-                        _draw_leaf(structure, place, say)
+                        leaves[place.node] = _draw_leaf(features, place, say)
     words(
         "p",
         "★ the rule may end here; click to switch. Left: < or ≠. Right: ≥ or =.",
         "studio-soft studio-small know-legend",
     )
 
+    def show() -> None:
+        now = places(features.work.structure)
+        is_last = sum(each.is_target for each in now) == 1
+        for place in now:
+            if place.splits:
+                branches[place.node].show(f"={place.group}")
+            else:
+                _show_leaf(leaves[place.node], place, is_last=is_last)
+            if place.node != 1:
+                is_dead = not _has_target(now, place)
+                edges[place.node].classes(
+                    add="dead" if is_dead else "", remove="" if is_dead else "dead"
+                )
 
-def _draw_branch(
-    features: Features, structure: Structure, place: Place, say: Callable[..., Any]
-) -> None:
-    sizes = features.sizes()
-    options = {f"={name}": f"{short(name, 40)} ({n:,})" for name, n in sizes.items()}
+    show()
+    return show
+
+
+def _draw_branch(features: Features, place: Place, say: Callable[..., Any]) -> Choice:
+    groups, empty = group_options(features)
+    options = {f"={name}": shown for name, shown in groups.items()}
     if place.node != 1:
         options[_END] = "– no split –"
 
     def picked(key: str) -> None:
+        structure = features.work.structure
         if key == _END:
             say(structure=without_split(structure, place.node))
         else:
             say(structure=with_group(structure, place.node, key[1:]))
 
-    choice(
+    branch = Choice(
         options,
         f"={place.group}",
         picked,
         label=f"Group of node {place.node}, {_where(place.node)}",
         testid=f"node-{place.node}",
         key=f"node-{place.node}",
-        disabled={f"={name}" for name, n in sizes.items() if not n},
-        classes="know-node",
+        disabled={f"={name}" for name in empty},
     )
+    branch.classes("know-node")
+    return branch
 
 
-def _draw_leaf(structure: Structure, place: Place, say: Callable[..., Any]) -> None:
+def _draw_leaf(features: Features, place: Place, say: Callable[..., Any]) -> TextElement:
     def switch() -> None:
-        say(structure=with_target(structure, place.node, not place.is_target))
+        structure = features.work.structure
+        now = next(each for each in places(structure) if each.node == place.node)
+        say(structure=with_target(structure, place.node, not now.is_target))
 
-    is_last = place.is_target and sum(structure.target) == 1
     leaf = press(
-        "★" if place.is_target else "☆",
+        "★",
         switch,
-        label=f"Leaf {place.node}, {_where(place.node)}: the rule may end here"
-        + ("; one leaf must be a target" if is_last else ""),
+        label=f"Leaf {place.node}, {_where(place.node)}: the rule may end here",
         testid=f"leaf-{place.node}",
         key=f"leaf-{place.node}",
         classes="know-leaf",
     )
-    leaf.props["aria-pressed"] = "true" if place.is_target else "false"
-    leaf.props["disabled"] = is_last
     if place.level < MAX_DEPTH:
         press(
             "split",
-            lambda: say(structure=with_split(structure, place.node)),
+            lambda: say(structure=with_split(features.work.structure, place.node)),
             label=f"Split leaf {place.node}, {_where(place.node)}",
             testid=f"split-{place.node}",
             key=f"split-{place.node}",
             classes="know-split",
         )
+    return leaf
 
 
-def _draw_edges(drawn: list[Place], n_leaves: int, depth: int) -> None:
+def _show_leaf(leaf: TextElement, place: Place, *, is_last: bool) -> None:
+    """Whether a leaf is a target; the last one must stay one."""
+    leaf.set_text("★" if place.is_target else "☆")
+    leaf.props["aria-pressed"] = "true" if place.is_target else "false"
+    leaf.props["disabled"] = place.is_target and is_last
+    leaf.props["title"] = (
+        "the rule may end here"
+        + (", as it must end somewhere" if is_last else "; click to forbid it")
+        if place.is_target
+        else "the rule may not end here; click to allow it"
+    )
+
+
+def _draw_edges(drawn: list[Place], n_leaves: int, height: float) -> dict[int, ui.element]:
     """The lines, in a picture stretched over the box, and the signs beside them."""
     at = {each.node: each for each in drawn}
-    height = _ROW * depth + 4.1
+    edges, signs = {}, []
     picture = ui.element("svg").classes("know-edges").props("aria-hidden=true")
-    picture.props["viewBox"] = f"0 0 {n_leaves} {height}"
     picture.props("preserveAspectRatio=none")
-    signs = []
+    picture.props["viewBox"] = f"0 0 {n_leaves} {height}"
     with picture:
-        for each in drawn:
-            if each.node == 1:
-                continue
+        for each in drawn[1:]:
             parent = at[each.node // 2]
             y1, y2 = _ROW * parent.level + _TOP, _ROW * each.level + _TOP
-            line = ui.element("path").classes(_edge_class(each, at))
+            line = ui.element("path")
             line.props["d"] = (
                 f"M{parent.x} {y1}C{parent.x} {y1 + 2.2} {each.x} {y2 - 2.2} {each.x} {y2}"
             )
-            signs.append((each, (parent.x + each.x) / 2, (y1 + y2) / 2))
-    for each, x, y in signs:
-        sign = words("span", "≥" if each.node % 2 else "<", "know-sign").props("aria-hidden=true")
+            edges[each.node] = line
+            signs.append((each.node, (parent.x + each.x) / 2, (y1 + y2) / 2))
+    for node, x, y in signs:
+        sign = words("span", "≥" if node % 2 else "<", "know-sign").props("aria-hidden=true")
         sign.style(f"left: {100 * x / n_leaves:.3f}%; top: {y}rem")
+    return edges
 
 
-def _edge_class(place: Place, at: dict[int, Place]) -> str:
-    """An edge under which no rule can end is drawn faintly."""
-    node, level = place.node, place.level
-    below = (e for e in at.values() if e.level >= level and e.node >> (e.level - level) == node)
-    return "" if any(each.is_target for each in below) else "dead"
+def _has_target(drawn: list[Place], place: Place) -> bool:
+    """Whether the rule may end at or below a node."""
+    return any(
+        each.is_target
+        for each in drawn
+        if each.level >= place.level and each.node >> (each.level - place.level) == place.node
+    )
 
 
 def _where(node: int) -> str:
