@@ -115,13 +115,19 @@ def spark() -> Iterator[Any]:
     if shutil.which("java") is None:
         pytest.skip("Spark needs a Java runtime")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "America/New_York")  # dates must not move
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to run
+        "spark.sql.session.timeZone": "America/New_York",  # dates must not move
+    }
+    builder = sql.SparkSession.builder.master("local[2]").appName("opdt")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
 
