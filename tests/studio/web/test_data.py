@@ -101,7 +101,7 @@ def test_the_class_and_the_held_out_share_can_be_chosen(page):
     assert names[0] == "best over all classes"
     choose(page, "target", names[1])
     wait_for(lambda: names[1] in text_of(page, "sentence"))
-    assert page.find_elements("css selector", "[data-testid=report-held-out]")
+    element(page, "report-held-out")
     choose(page, "held-out", "none")
     wait_for(lambda: not page.find_elements("css selector", "[data-testid=report-held-out]"))
 

@@ -36,7 +36,7 @@ class _DataPanel:
         self._session = session
         self._page = 0
         self._sought = ""
-        self._view = "columns"
+        self._view = self._first_view()
         self._drawn: Any = None
         self._rows: list[tuple[Profile, ui.element, Dropdown]] = []
         with panel("Data", "data-panel", step=1):
@@ -70,8 +70,13 @@ class _DataPanel:
             Dropdown(choices, "", chosen, label="Built-in data", testid="dataset")
             words("span", "CSV or Parquet; or drop it anywhere", "studio-soft studio-small")
 
+    def _first_view(self) -> str:
+        """The columns; nothing once the classes are known, as there is more to do further down."""
+        return "columns" if self._session.work.label is None else ""
+
     def _new_data(self, _: object) -> None:
         self._page, self._sought, self._drawn = 0, "", None
+        self._view = self._first_view()
         self._draw()
 
     def _draw(self, _: object = None) -> None:
@@ -96,18 +101,22 @@ class _DataPanel:
                 return
             _draw_summary(loaded)
             self._draw_choice(loaded)
-            found = [each for each in loaded.profiles if self._sought in each.name.casefold()]
-            last = max(0, (len(found) - 1) // PAGE)
-            self._page = min(self._page, last)
-            part = found[self._page * PAGE : (self._page + 1) * PAGE]
-            if not part:
-                words("p", "No column has such a name.", "studio-soft")
-            elif self._view == "columns":
-                self._draw_columns(part)
-            else:
-                _draw_rows(loaded, part)
-            if last:
-                self._draw_pages(len(found), last)
+            if self._view:
+                self._draw_page(loaded)
+
+    def _draw_page(self, loaded: Loaded) -> None:
+        found = [each for each in loaded.profiles if self._sought in each.name.casefold()]
+        last = max(0, (len(found) - 1) // PAGE)
+        self._page = min(self._page, last)
+        part = found[self._page * PAGE : (self._page + 1) * PAGE]
+        if not part:
+            words("p", "No column has such a name.", "studio-soft")
+        elif self._view == "columns":
+            self._draw_columns(part)
+        else:
+            _draw_rows(loaded, part)
+        if last:
+            self._draw_pages(len(found), last)
 
     def _draw_waiting(self, project: Work) -> None:
         """A project never holds the data; the expert has to open the same file again."""
@@ -118,16 +127,11 @@ class _DataPanel:
             button.props("flat dense no-caps data-testid=forget-project")
 
     def _draw_choice(self, loaded: Loaded) -> None:
-        with ui.element("div").classes("studio-row studio-tabs").props("role=tablist"):
+        with ui.element("div").classes("studio-row studio-tabs"):
             for view, title in _VIEWS.items():
-                tab = ui.button(
-                    title, color=None, on_click=lambda _, view=view: self._show(view=view)
-                )
-                tab.props("flat dense no-caps role=tab").classes("studio-tab")
-                tab.props["aria-selected"] = "true" if view == self._view else "false"
-                tab.props["data-testid"] = f"data-{view}"
+                self._draw_view(view, title)
             words("span", "").classes("studio-gap")
-            if len(loaded.profiles) > PAGE:
+            if self._view and len(loaded.profiles) > PAGE:
                 box = ui.element("input").classes("studio-input studio-search")
                 box.props("type=search placeholder='Find a column' data-testid=find-column")
                 box.props["aria-label"] = "Find a column"
@@ -137,6 +141,19 @@ class _DataPanel:
                     lambda event: self._show(sought=str(event.args).casefold().strip(), page=0),
                     js_handler="(event) => emit(event.target.value)",
                 )
+
+    def _draw_view(self, view: str, title: str) -> None:
+        """A button that shows a view, and hides it again."""
+        is_open = view == self._view
+        button = ui.button(
+            title,
+            icon="expand_less" if is_open else "expand_more",
+            color=None,
+            on_click=lambda: self._show(view="" if is_open else view),
+        )
+        button.props("flat dense no-caps").classes("studio-tab")
+        button.props["aria-expanded"] = "true" if is_open else "false"
+        button.props["data-testid"] = f"data-{view}"
 
     def _draw_columns(self, part: Sequence[Profile]) -> None:
         with ui.element("div").classes("studio-scroll"), _table("Columns"):
@@ -151,7 +168,7 @@ class _DataPanel:
         row.props["data-testid"] = "column"
         with row:
             with ui.element("th").classes("name").props("scope=row"):
-                words("div", _short(profile.name))
+                _draw_name(_short(profile.name))
                 with ui.element("div").classes("studio-small studio-counts"):
                     words("span", _values(profile.distinct), "studio-soft")
                     if profile.missing:
@@ -225,6 +242,16 @@ def _draw_summary(loaded: Loaded) -> None:
         words("span", gone)
     for note in loaded.notes:
         words("p", note, "studio-note")
+
+
+def _draw_name(name: str) -> None:
+    """A name that may be broken after an underscore."""
+    *parts, last = name.split("_", 8)
+    with ui.element("div"):
+        for part in parts:
+            words("span", f"{part}_")
+            ui.element("wbr")
+        words("span", last)
 
 
 def _draw_content(profile: Profile) -> None:

@@ -28,7 +28,7 @@ def toolbar(session: Session, uploads: Uploads, complain: Complaint, *, logged_i
     words("span", "", "studio-gap")
     undo = _icon("undo", "Undo (Ctrl+Z)", "undo", session.undo)
     redo = _icon("redo", "Redo (Ctrl+Shift+Z)", "redo", session.redo)
-    _project_buttons(session, uploads, complain)
+    save = _project_buttons(session, uploads, complain)
     _dark_button()
     if logged_in:
         leave = "() => studio.leave()"
@@ -37,6 +37,7 @@ def toolbar(session: Session, uploads: Uploads, complain: Complaint, *, logged_i
     def draw(_: object = None) -> None:
         undo.set_enabled(session.history.can_undo)
         redo.set_enabled(session.history.can_redo)
+        save.set_enabled(session.loaded is not None)
         source = session.work.source
         what.set_text("" if source is None else source.name)
 
@@ -54,7 +55,9 @@ def _icon(icon: str, label: str, testid: str, click: Callable[[], Any] | None = 
     return button
 
 
-def _project_buttons(session: Session, uploads: Uploads, complain: Complaint) -> None:
+def _project_buttons(session: Session, uploads: Uploads, complain: Complaint) -> ui.button:
+    """Open and save; returns the latter."""
+
     async def opened(path: Path, name: str) -> None:
         content = await run.io_bound(path.read_bytes)
         await session.open_project(content or b"")
@@ -74,6 +77,7 @@ def _project_buttons(session: Session, uploads: Uploads, complain: Complaint) ->
     ).props("dense")
     button = ui.button("Save project", icon="save", on_click=save)
     button.props("flat dense no-caps data-testid=save-project").classes("studio-button")
+    return button
 
 
 def _dark_button() -> None:
