@@ -18,7 +18,7 @@ TITLES = {"tumours": "Breast tumours", "wines": "Wines", "irises": "Irises"}
 
 @contextmanager
 def new_tab(browser: Any, url: str) -> Iterator[Any]:
-    """A new tab, which knows nothing of the others; the browser must have nothing to complain of."""
+    """A new tab, which knows nothing of the others; no script in it may fail."""
     for handle in browser.window_handles[1:]:
         browser.switch_to.window(handle)
         browser.close()
