@@ -74,22 +74,16 @@ class DaskScanner(Scanner):
         columns = [self._names[name] for name in dict.fromkeys(task.columns)]
         shipped = dask.delayed(_Shipped(task, self._declared), traverse=False)
         # fused with what makes the partition: one task reads and counts it, so that rows stay
-        leaves = (
-            self._frame[columns]
-            .map_partitions(
-                _run,
-                shipped,
-                meta=self._frame._meta,
-                enforce_metadata=False,
-                transform_divisions=False,
-            )
-            .to_delayed()
-        )
+        leaves = self._frame[columns].map_partitions(
+            _run, shipped, meta=self._frame._meta, enforce_metadata=False,
+            transform_divisions=False,
+        ).to_delayed()  # fmt: skip
         if self._client is None:
             return self._here(task, leaves, watch)
         with dask.config.set({LARGE_GRAPH: "1GB"}):  # thousands of boxes take some megabytes
             data = self._there(shipped, leaves, watch)
-        self.bytes_moved += _size(task) + len(data)
+        # the task is sent for the partitions, and once more for the sums
+        self.bytes_moved += 2 * _size(task) + len(data)
         return from_bytes(data)
 
     def _filled(self, found: pa.Table | None) -> pa.Schema:
@@ -109,7 +103,8 @@ class DaskScanner(Scanner):
             try:
                 results = compute(*some, scheduler="threads")
             except Exception as error:
-                raise _sentence(error, at if len(some) == 1 else None, leaves) from None
+                place = at + next((i for i, leaf in enumerate(some) if not _works(leaf)), 0)
+                raise _sentence(error, place, leaves) from None
             for result in results:
                 total = task.merge(total, result)
             watch(at + len(some), len(leaves))
@@ -140,7 +135,8 @@ class DaskScanner(Scanner):
                 except Empty:
                     continue
                 place, future = running.pop(key, (None, last))
-                if status != "finished":
+                # any other status is that of a result lost with its worker, which Dask makes anew
+                if status in ("error", "cancelled"):
                     raise _sentence(_exception_of(future), place, leaves) from None
                 if future is last:
                     return bytes(last.result())
@@ -247,12 +243,20 @@ def _total(shipped: _Shipped, parts: list[Parts]) -> bytes:
 # -- what went wrong -------------------------------------------------------------------------
 
 
+def _works(leaf: Any) -> bool:
+    """Whether a partition can be read and counted, tried alone."""
+    try:
+        leaf.compute(scheduler="threads")
+    except Exception:
+        return False
+    return True
+
+
 def _exception_of(future: Any) -> Exception:
     try:
-        error = future.exception()
-    except Exception as lost:  # the cluster is gone, or someone else cancelled the future
-        error = lost
-    return error if isinstance(error, Exception) else RuntimeError(f"it was {future.status}")
+        return future.exception() or RuntimeError("its result was lost")
+    except Exception as gone:
+        return InputError(f"the Dask cluster gave up the pass: {first_line(gone)}; is it running?")
 
 
 def _sentence(error: Exception, place: int | None, parts: Sequence[Any]) -> Exception:

@@ -117,9 +117,10 @@ class SparkScanner(Scanner):
                 except Exception as error:
                     raise _sentence(error) from None
         finally:
-            if not future.done():
-                self._context.cancelJobGroup(group)
-            thread.join()
+            while thread.is_alive():  # more than once: the job may not have begun yet
+                if not future.done():
+                    self._context.cancelJobGroup(group)
+                thread.join(BEAT)
         watch(n_parts, n_parts)
         return table
 
