@@ -59,6 +59,18 @@ def test_every_library_reads_the_same_table(
     assert table.classes.tolist() == ["p", "q"]
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "pandas"])
+def test_every_library_reads_quotes_in_names_and_cells(
+    tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_only(monkeypatch, library)
+    path = tmp_path / "quoted.csv"
+    path.write_text('"say ""no""",b,"""x"""\n1,"a ""b""",p\n2,c,q\n', encoding="utf-8")
+    table = Table.build(path, '"x"')
+    assert table.names == ('say "no"', "b")
+    assert table.columns[1].values.tolist() == ['a "b"', "c"]
+
+
 @pytest.mark.parametrize("libraries", [("polars",), ("pyarrow",), ("pandas", "pyarrow")])
 def test_every_library_reads_parquet(
     tmp_path: Path, libraries: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

@@ -35,13 +35,3 @@ def load_built_in(name: str) -> Any:
     chosen = BUILT_IN[name]
     data = getattr(sklearn.datasets, chosen.loader)(as_frame=True)
     return data.data.assign(**{chosen.label: data.target_names[data.target]})
-
-
-def built_in_source(name: str) -> str:
-    """Python that makes the same frame, as `data`."""
-    chosen = BUILT_IN[name]
-    return (
-        f"from sklearn.datasets import {chosen.loader}\n\n"
-        f"raw = {chosen.loader}(as_frame=True)\n"
-        f"data = raw.data.assign({chosen.label}=raw.target_names[raw.target])\n"
-    )

@@ -89,9 +89,14 @@ def _read_parquet(library: str, file: Path) -> Any:
 
 def _read_text(library: str, file: TextFile) -> Any:
     file = _settle_encoding(file)
-    _check_header(file)
+    header = _header(file)
     source = file.path if file.is_plain else io.BytesIO(file.as_utf8())
-    return _TEXT_READERS[library](source, file.separator, file.decimal)
+    frame = _TEXT_READERS[library](source, file.separator, file.decimal)
+    if library == "polars":
+        # polars leaves the quotes of a quoted name doubled.
+        quoted = [name for name in header if '"' in name]
+        frame = frame.rename({name.replace('"', '""'): name for name in quoted}, strict=False)
+    return frame
 
 
 def _settle_encoding(file: TextFile) -> TextFile:
@@ -117,8 +122,8 @@ def _settle_encoding(file: TextFile) -> TextFile:
     return file
 
 
-def _check_header(file: TextFile) -> None:
-    """Refuse duplicate names, which every library would rename in its own way."""
+def _header(file: TextFile) -> list[str]:
+    """The first row; duplicate names, which libraries rename in ways of their own, are refused."""
     try:
         header = next(file.rows(), [])
     except csv.Error as error:
@@ -127,6 +132,7 @@ def _check_header(file: TextFile) -> None:
     if twice:
         shown = ", ".join(map(repr, twice[:5]))
         raise InputError(f"{str(file.path)!r} has duplicate column names: {shown}; rename them.")
+    return header
 
 
 def _with_polars(source: Any, separator: str, decimal: str) -> Any:
