@@ -25,6 +25,11 @@ _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b", re.IGNORECASE)
 
 def resolve_table(X: Any, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None) -> Table:
     """The table of the data, or the table given, which nothing may be added to."""
+    if is_partitioned(X):
+        raise InputError(
+            "'X' lies in partitions, but this needs all rows in memory; only discover and "
+            "OPDTClassifier take partitions."
+        )
     if not isinstance(X, Table):
         return Table.build(X, y, sample_weight=sample_weight, kinds=kinds)
     for name, given in (("y", y), ("sample_weight", sample_weight), ("kinds", kinds)):

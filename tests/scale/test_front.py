@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.arguments import is_partitioned, resolve_size
 from opdt.errors import EngineUnavailable, InputError, UnsupportedProblem
 from opdt.solution import Budget
 from scale.partitions import cut, shown
@@ -139,55 +138,6 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(EngineUnavailable, match=r"pyarrow; run: pip install 'opdt\[parquet\]'"):
         opdt.discover(files, "y")
-
-
-# -- sizes and places ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("size", "n_bytes"),
-    [
-        (5, 5),
-        (np.int64(7), 7),
-        ("12", 12),
-        ("12B", 12),
-        ("3kB", 3000),
-        ("500MB", 500_000_000),
-        ("2GB", 2_000_000_000),
-        (" 1.5 GiB ", 3 << 29),
-        ("2gib", 2 << 30),
-        (".5TiB", 1 << 39),
-    ],
-)
-def test_sizes_are_read_with_their_units(size: Any, n_bytes: int) -> None:
-    assert resolve_size(size) == n_bytes
-
-
-@pytest.mark.parametrize(
-    "size",
-    [0, -1, 1.5, True, None, "", "GB", "2 G", "2XB", "-2GB", "1e9B", "0GB", "0.1B", "2iB", []],
-)
-def test_anything_else_is_no_size(size: Any) -> None:
-    with pytest.raises(InputError, match="must be a number of bytes above 0 such as '2GB', got"):
-        resolve_size(size)
-
-
-def test_a_limit_given_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="'memory_limit' is given twice"):
-        opdt.discover(TABLE, "y", memory_limit="1GB", budget=Budget(memory=5))
-
-
-def test_a_file_that_is_spelt_like_a_pattern_is_one_file(tmp_path: Path) -> None:
-    odd = tmp_path / "a[1].csv"
-    odd.write_text("x,y\n1,0\n2,1\n")
-    assert not is_partitioned(odd)
-    assert is_partitioned(tmp_path)
-    assert is_partitioned(tmp_path / "*.csv")
-    assert is_partitioned([odd])
-    assert not is_partitioned(tmp_path / "gone.csv")
-    assert not is_partitioned([])
-    assert not is_partitioned([["a"]])
-    assert opdt.discover(odd, "y", w=1).value == 1
 
 
 # -- the estimator -------------------------------------------------------------------------------
