@@ -6,6 +6,7 @@ its forerunner had.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
@@ -96,32 +97,46 @@ class Tick:
             ui.run_javascript(script)
 
 
-def write(
-    value: str,
-    written: Callable[[str], Any],
-    *,
-    label: str,
-    testid: str,
-    key: str,
-    hint: str = "",
-    classes: str = "",
-    live: bool = False,
-) -> ui.element:
+class Field(ui.element):
     """A field to write in; `written` is told when it is left, or with every letter if `live`."""
-    box = ui.element("input").classes(f"studio-input {classes}")
-    box.props("type=search" if live else "type=text maxlength=60 spellcheck=false")
-    box.props["autocomplete"] = "off"
-    box.props["value"] = value
-    box.props["placeholder"] = hint
-    named(box, label=label, testid=testid, key=key)
-    box.on(
-        "input" if live else "change",
-        lambda event: written(str(event.args)),
-        js_handler="(event) => emit(event.target.value)",
-        throttle=0.15 if live else 0.0,
-        leading_events=not live,
-    )
-    return box
+
+    def __init__(
+        self,
+        value: str,
+        written: Callable[[str], Any],
+        *,
+        testid: str,
+        key: str,
+        label: str,
+        hint: str = "",
+        live: bool = False,
+    ) -> None:
+        super().__init__("input")
+        self._written = written
+        self._shown = value
+        self.classes("studio-input")
+        self.props("type=search" if live else "type=text maxlength=60 spellcheck=false")
+        self.props["autocomplete"] = "off"
+        self.props["value"] = value
+        self.props["placeholder"] = hint
+        named(self, label=label, testid=testid, key=key)
+        self.on(
+            "input" if live else "change",
+            self._changed,
+            js_handler="(event) => emit(event.target.value)",
+            throttle=0.15 if live else 0.0,
+            leading_events=not live,
+        )
+
+    def _changed(self, event: Any) -> None:
+        self._shown = str(event.args)
+        self._written(self._shown)
+
+    def show(self, value: str) -> None:
+        """Show another text; nothing is done where the user has just written it."""
+        if value != self._shown:
+            self._shown = value
+            ui.run_javascript(f"getHtmlElement({self.id}).value = {json.dumps(value)}")
 
 
 def number(sent: Any, below: int) -> int | None:

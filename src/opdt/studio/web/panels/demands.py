@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from opdt.rules import Op
-from opdt.studio.web.panels.controls import Choice, Fold, Tick, press, short, write
+from opdt.studio.web.panels.controls import Choice, Field, Fold, Tick, press, short
 from opdt.studio.web.panels.features import Features
 from opdt.studio.web.theme import words
 from opdt.studio.work import Work
@@ -174,16 +174,15 @@ class DemandsPart:
                     key="add-demand",
                 )
             else:
-                write(
+                Field(
                     "",
                     self._look_for,
                     label="Add a demand on a feature",
                     hint="Add a demand on …",
                     testid="find-demand",
                     key="find-demand",
-                    classes="studio-search",
                     live=True,
-                )
+                ).classes("studio-search")
 
     def _look_for(self, sought: str) -> None:
         self._sought = sought.strip()

@@ -8,16 +8,17 @@ from typing import Any
 
 from nicegui import run, ui
 
-from opdt.studio.web.panels.chips import draw_chip
-from opdt.studio.web.panels.controls import Choice, Fold, number, press, short, write
+from opdt.studio.web.panels.chips import Chip
+from opdt.studio.web.panels.controls import Choice, Field, Fold, number, press, short
 from opdt.studio.web.panels.features import BUILT_IN, Features
+from opdt.studio.web.panels.group_box import Box
 from opdt.studio.web.panels.grouping import Taken, new_name, put
 from opdt.studio.web.panels.suggestions import MAX_FEATURES, suggested_groups
 from opdt.studio.web.theme import words
 
 PAGE = 24  # features that are shown at a time, of the table and of each group
 MAX_GROUPS = 40
-_NEW = "+"  # a choice in the list of groups, where names have "=" before them
+_NEW = "new"  # a choice in the list of groups, which are known by their places
 
 
 class GroupsPart:
@@ -31,7 +32,8 @@ class GroupsPart:
     def __init__(self, features: Features) -> None:
         self._features = features
         self._session = features.session
-        self._chips: dict[Taken, ui.element] = {}
+        self._chips: dict[Taken, Chip] = {}
+        self._boxes: list[Box] = []
         self._fold = Fold("Groups", "groups")
         with self._fold.body:
             self._top = ui.element("div").classes("studio-row know-tools")
@@ -52,27 +54,30 @@ class GroupsPart:
         self._drawn: Any = None
         self._tools: Any = None
 
+    @property
+    def _groups(self) -> Mapping[str, tuple[str, ...]]:
+        return self._features.work.groups
+
     # -- drawing ----------------------------------------------------------------------------
 
     def draw(self) -> None:
-        """Show the features and groups that count now."""
+        """Show the features and groups that count now; what can stay as it is does."""
         work = self._features.work
-        now = (
-            self._features.key,
-            (work.groups, work.directions, work.required, work.forbidden, work.structure.group),
-            (self._sought, self._page, self._note),
-        )
-        if now == self._drawn:
-            return
-        self._drawn = now
-        own = len(work.groups)
-        self._fold.say("none yet" if not own else f"{own} of your own")
-        self._keep_selection()
-        self._chips.clear()
-        self._draw_tools()
-        self._draw_pool()
-        self._draw_bar()
-        self._draw_groups()
+        now = (self._features.key, tuple(work.groups.values()), self._sought, self._page)
+        if now != self._drawn:
+            self._drawn = now
+            own = len(work.groups)
+            self._fold.say("none yet" if not own else f"{own} of your own")
+            self._keep_selection()
+            self._chips.clear()
+            self._draw_tools()
+            self._draw_pool()
+            self._draw_groups()
+            self._show_selection()
+        for chip in self._chips.values():
+            chip.show()
+        for name, box in zip(work.groups, self._boxes, strict=True):
+            box.show(name, is_used=name in work.structure.group)
 
     def _draw_tools(self) -> None:
         """The search stands while someone writes in it."""
@@ -84,16 +89,15 @@ class GroupsPart:
         self._top.clear()
         with self._top:
             if many > PAGE:
-                write(
+                Field(
                     self._sought,
                     self._look_for,
                     label="Find a feature",
                     hint="Find a feature",
                     testid="find-feature",
                     key="find-feature",
-                    classes="studio-search",
                     live=True,
-                )
+                ).classes("studio-search")
             words(
                 "span",
                 "Drag features into a group, or select them and choose one.",
@@ -116,7 +120,7 @@ class GroupsPart:
         self._pool.clear()
         with self._pool:
             for name in found[self._page * PAGE : (self._page + 1) * PAGE]:
-                self._draw_chip((name, None), is_grouped=name in grouped)
+                self._draw_chip((name, None)).flag("grouped", name in grouped)
             if not found:
                 words("span", "No feature has such a name.", "studio-soft studio-small")
             if last:
@@ -148,11 +152,10 @@ class GroupsPart:
                 key="select-found",
             )
 
-    def _draw_chip(self, taken: Taken, *, is_grouped: bool = False) -> None:
-        chip = draw_chip(self._features, taken, is_grouped=is_grouped)
+    def _draw_chip(self, taken: Taken) -> Chip:
+        chip = self._chips[taken] = Chip(self._features, taken)
         chip.on("click", lambda _: self._select(taken), js_handler="() => emit()")
-        chip.props["aria-pressed"] = "true" if taken in self._selected else "false"
-        self._chips[taken] = chip
+        return chip
 
     def _draw_bar(self) -> None:
         self._bar.clear()
@@ -165,9 +168,9 @@ class GroupsPart:
             first = short(next(iter(self._selected))[0], 30)
             n = len(self._selected)
             words("b", first if n == 1 else f"{n:,} selected").props("role=status")
-            inside = any(source is not None for _, source in self._selected)
+            inside = any(place is not None for _, place in self._selected)
             options = {"": "move to …" if inside else "put into …"}
-            options |= {f"={name}": name for name in self._features.work.groups}
+            options |= {str(place): name for place, name in enumerate(self._groups)}
             Choice(
                 options | {_NEW: "a new group"},
                 "",
@@ -196,8 +199,7 @@ class GroupsPart:
         sizes = self._features.sizes()
         self._list.clear()
         with self._list:
-            for name in self._features.work.groups:
-                self._draw_group(name)
+            self._boxes = [self._draw_group(place) for place in range(len(self._groups))]
             with self._zone("know-new", self._make, "new-group-zone", "New group"):
                 press(
                     "+ New group",
@@ -217,45 +219,22 @@ class GroupsPart:
                         words("b", name)
                         words("span", f"{sizes[name]:,}", "studio-soft studio-number")
 
-    def _draw_group(self, name: str) -> None:
-        work = self._features.work
-        members = work.groups[name]
-        index = list(work.groups).index(name)
+    def _draw_group(self, place: int) -> Box:
+        name, members = list(self._groups.items())[place]
         found = self._features.found(self._sought, members)
-        zone = self._zone(
-            "know-group", lambda taken: self._move(taken, name), "group", f"Group {short(name)}"
-        )
+        zone = self._zone("know-group", lambda taken: self._move(taken, place), "group", "")
         zone.props["role"] = "group"
         with zone:
-            with ui.element("div").classes("know-head"):
-                write(
-                    name,
-                    lambda text: self._rename(name, text),
-                    label=f"Name of group {short(name)}",
-                    testid="group-name",
-                    key=f"group-name {index}",
-                    classes="know-name",
-                )
-                words("span", f"{len(members):,}", "studio-soft studio-small studio-number")
-                if name in work.structure.group:
-                    words("span", "in the structure", "know-used studio-small")
-                words("span", "", "studio-gap")
-                press(
-                    "×",
-                    lambda: self._delete(name),
-                    label=f"Delete group {short(name)}",
-                    testid="delete-group",
-                    key=f"delete-group {index}",
-                    classes="know-button know-cross",
-                )
+            box = Box(zone, place, name, len(members), partial(self._rename, place), self._delete)
             with ui.element("div").classes("know-members"):
                 for member in found[:PAGE]:
-                    self._draw_chip((member, name))
+                    self._draw_chip((member, place))
+                hidden = len(members) - min(PAGE, len(found))
                 if not members:
                     words("span", "Drop features here.", "studio-soft studio-small")
-                elif len(found) < len(members) or len(found) > PAGE:
-                    hidden = len(members) - min(PAGE, len(found))
+                elif hidden:
                     words("span", f"and {hidden:,} more", "studio-soft studio-small")
+        return box
 
     def _zone(
         self, classes: str, drop: Callable[[list[Taken]], None], testid: str, label: str
@@ -276,11 +255,10 @@ class GroupsPart:
 
     def _keep_selection(self) -> None:
         """Features that are no longer where they were selected are not selected any more."""
-        groups, names = self._features.work.groups, set(self._features.names)
+        places: dict[int | None, Any] = dict(enumerate(self._groups.values()))
+        places[None] = set(self._features.names)
         self._selected = {
-            (name, source): None
-            for name, source in self._selected
-            if name in (names if source is None else groups.get(source, ()))
+            (name, place): None for name, place in self._selected if name in places.get(place, ())
         }
 
     def _select(self, taken: Taken) -> None:
@@ -301,7 +279,7 @@ class GroupsPart:
 
     def _show_selection(self) -> None:
         for taken, chip in self._chips.items():
-            chip.props["aria-pressed"] = "true" if taken in self._selected else "false"
+            chip.press(taken in self._selected)
         self._draw_bar()
 
     def _look_for(self, sought: str) -> None:
@@ -320,12 +298,11 @@ class GroupsPart:
         `sent` are the feature and the group as numbers, and whether to leave it where it was.
         """
         feature, source, copies = sent if isinstance(sent, list) and len(sent) == 3 else [""] * 3
-        groups = list(self._features.work.groups)
         index = number(feature, len(self._features.loaded.names))
-        place = number(source, len(groups))
+        place = number(source, len(self._groups))
         if index is None:
             return []
-        taken = (self._features.loaded.names[index], None if place is None else groups[place])
+        taken = (self._features.loaded.names[index], place)
         together = list(self._selected) if taken in self._selected else [taken]
         return [(name, None) for name, _ in together] if copies is True else together
 
@@ -334,38 +311,38 @@ class GroupsPart:
         if key == _NEW:
             self._make(taken)
         elif key:
-            self._move(taken, key[1:])
+            place = int(key)
+            self._move(taken, place)
             # The list that was used is gone, so the feature has the focus.
-            place = list(self._features.work.groups).index(key[1:])
             index = self._features.loaded.names.index(taken[0][0])
             ui.run_javascript(f"knowledge.focus('chip {place} {index}')")
 
     def _make(self, taken: list[Taken]) -> None:
         """Put features into a new group, whose name can be written at once."""
-        groups = self._features.work.groups
-        if len(groups) >= MAX_GROUPS:
+        groups, place = self._groups, len(self._groups)
+        if place >= MAX_GROUPS:
             self._tell(f"There are {MAX_GROUPS} groups already; delete one first.")
             return
-        name = new_name(groups)
-        self._say(put({**groups, name: ()}, taken, name))
-        ui.run_javascript(f"knowledge.focus('group-name {len(groups)}', true)")
+        self._say(put({**groups, new_name(groups): ()}, taken, place))
+        ui.run_javascript(f"knowledge.focus('group-name {place}', true)")
 
-    def _move(self, taken: list[Taken], to: str | None) -> None:
+    def _move(self, taken: list[Taken], to: int | None) -> None:
         """Put features into a group, or into none."""
-        self._say(put(self._features.work.groups, taken, to))
+        self._say(put(self._groups, taken, to))
 
     def _say(self, groups: Mapping[str, tuple[str, ...]]) -> None:
         self._selected, self._note = {}, ""
-        if not self._session.change(groups=groups):
-            self._redraw()
+        self._session.change(groups=groups)
         self._show_selection()
 
-    def _rename(self, old: str, new: str) -> None:
-        if not self._session.rename_group(old, new.strip()):
-            self._redraw()
+    def _rename(self, place: int, name: str) -> None:
+        if not self._session.rename_group(list(self._groups)[place], name.strip()):
+            self.draw()
+        self._draw_bar()
 
-    def _delete(self, name: str) -> None:
-        self._say({n: each for n, each in self._features.work.groups.items() if n != name})
+    def _delete(self, place: int) -> None:
+        gone = list(self._groups)[place]
+        self._say({name: each for name, each in self._groups.items() if name != gone})
 
     async def _suggest(self) -> None:
         """Make groups of features that go together, beside those that are there."""
@@ -388,13 +365,10 @@ class GroupsPart:
             self._note = "All features that go together are in a group already."
         else:
             self._note = f"Correlated by {threshold:g} or more, found without the classes."
-        if not n_new or not self._session.change(groups=groups):
-            self._redraw()
+        if n_new:
+            self._session.change(groups=groups)
+        self._draw_bar()
 
     def _tell(self, note: str) -> None:
         self._note = note
         self._draw_bar()
-
-    def _redraw(self) -> None:
-        self._drawn = None
-        self.draw()
