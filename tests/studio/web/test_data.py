@@ -290,3 +290,25 @@ def test_nothing_of_an_upload_is_left_on_the_disk(page, server, tmp_path):
 )
 def test_a_file_name_is_only_its_last_part(given, shown):
     assert shown_name(given) == shown
+
+
+# -- several people --------------------------------------------------------------------------------
+
+
+def test_a_heavy_search_in_one_tab_does_not_hold_up_another(page, server):
+    """One searches deep; the other opens data, gets a rule, and sees nothing of the first."""
+    choose(page, "dataset", "Breast tumours")
+    wait_for(lambda: text_of(page, "sentence"))
+    choose(page, "depth", "4")
+    element(page, "stop")
+    heavy = page.current_window_handle
+    page.switch_to.new_window("tab")
+    page.get(server.url)
+    choose(page, "dataset", "Irises")
+    wait_for(lambda: "proven optimal" in text_of(page, "badge"))
+    assert "malignant" not in page.page_source  # a class of the other
+    page.close()
+    page.switch_to.window(heavy)
+    assert text_of(page, "search-words")  # still at it
+    click(page, "stop")
+    wait_for(lambda: not text_of(page, "search-words"))
