@@ -138,11 +138,10 @@ class _Alternatives:
         self._outdated = found is None and (self._outdated or self._listing is not None)
         self._listing = None
         session = self._session
-        outcome, loaded = session.outcome, session.loaded
-        if found is not None and loaded is not None and outcome is not None and outcome.rule:
-            listing = await run.io_bound(
-                list_alternatives, found, outcome.rule, loaded, session.work
-            )
+        loaded = session.loaded
+        rule = None if session.outcome is None else session.outcome.rule
+        if found is not None and loaded is not None and rule is not None:
+            listing = await run.io_bound(list_alternatives, found, rule, loaded, session.work)
             if session.alternatives is not found:
                 return  # there is another answer, or none any more
             self._listing = listing

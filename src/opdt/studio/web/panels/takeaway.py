@@ -13,7 +13,7 @@ from opdt.studio.web.panels.view import COMPONENTS, View
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import panel
 
-_TITLES = {
+DIALECT_TITLES = {
     "bigquery": "BigQuery",
     "databricks": "Databricks",
     "duckdb": "DuckDB",
@@ -115,7 +115,7 @@ class _Takeaway:
         busy = self._session.busy
         return {
             "dialect": self._dialect,
-            "dialects": [(name, _TITLES.get(name, name)) for name in DIALECTS],
+            "dialects": [(name, DIALECT_TITLES.get(name, name)) for name in DIALECTS],
             "shown": self._shown,
             "text": self._text,
             "lacks": [] if self._has_rule else _NEED_RULE,
