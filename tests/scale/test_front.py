@@ -213,6 +213,13 @@ def test_a_dask_frame_is_answered_with_a_lazy_series(frame: Any) -> None:
     assert there.predict(frame).name == "prediction"
 
 
+def test_three_classes_of_a_dask_frame_are_counted_by_its_workers(frame: Any) -> None:
+    rows = frame.compute(scheduler="sync").drop(columns="y")
+    labels = rows["narrow"] % 3
+    there = fitted(frame.drop(columns="y").assign(label=frame["narrow"] % 3), "label")
+    same_model(there, fitted(rows, labels.to_numpy()))
+
+
 def test_scores_of_three_classes_are_not_lazy(frame: Any) -> None:
     labels = np.arange(600) % 3
     model = fitted(TABLE.drop_columns(["y"]).to_pandas(), labels)
