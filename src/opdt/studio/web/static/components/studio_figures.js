@@ -15,7 +15,7 @@ export default {
       <section v-for="part in parts" class="figures-part" :data-testid="part.testid" :aria-label="part.title">
         <h3><span>{{ part.title }}</span><small>{{ part.rows }}</small></h3>
         <div class="figures-precision">
-          <span>Precision</span><small>{{ part.interval }}</small>
+          <p><span>Precision</span> <span>{{ part.interval }}</span></p>
           <b>{{ part.precision }}</b>
           <div>
             <div class="figures-bar" aria-hidden="true">

@@ -31,7 +31,7 @@ export default {
         <button type="button" class="rule-button" data-testid="again" v-if="it.again"
           @click="$emit('again')">{{ it.again }}</button>
       </div>
-      <div class="rule-search" data-testid="search" v-if="it.search">
+      <div class="rule-search" data-testid="searching" v-if="it.search">
         <progress max="1" :value="it.search.share" aria-label="Share of the search that is done"></progress>
         <span class="studio-number" data-testid="search-words">{{ it.search.words }}</span>
         <button type="button" class="rule-button rule-stop" data-testid="stop"
