@@ -10,7 +10,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+SOCKET = "_nicegui_ws/socket.io/?EIO=4&transport="
 PASSWORD = "correct horse battery"
 _RUN = "import sys; from opdt.cli import main; sys.argv[0] = 'opdt'; main()"
 
@@ -64,3 +66,23 @@ def running(folder: Path, *arguments: str, password: str | None = None) -> Itera
                 process.kill()
                 process.wait()
         process.stdout.close()
+
+
+def ask(server: Server, path: str = "", method: str = "GET", **options: Any) -> Any:
+    """The answer to a request."""
+    import httpx
+
+    return httpx.request(method, server.url + path, timeout=20, **options)
+
+
+def own_origin(server: Server) -> dict[str, str]:
+    """The header by which a page of the server is known."""
+    return {"Origin": server.url.rstrip("/")}
+
+
+def dial(server: Server, **options: Any) -> Any:
+    """Open a socket as a page does; its first message names the session."""
+    import websocket
+
+    address = server.url.replace("http", "ws") + SOCKET + "websocket"
+    return websocket.create_connection(address, timeout=20, **options)

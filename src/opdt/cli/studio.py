@@ -56,7 +56,7 @@ def studio(
 
     Nothing leaves this machine: the page needs no network, and the data stay in memory.
     """
-    from opdt.studio.web.app import Settings, serve
+    from opdt.studio.web.app import Settings, is_loopback, serve
 
     if target is not None and data is None:
         raise typer.BadParameter("'--target' names a column of DATA; give the file too.")
@@ -72,6 +72,8 @@ def studio(
 
     def ready(url: str) -> None:
         typer.echo(f"opdt Studio is at {url} (end with Ctrl-C)")
+        if not is_loopback(host):
+            _warn(url)
         if not no_browser:
             _open(url)
 
@@ -96,6 +98,21 @@ def _password(host: str) -> str | None:
         return given or None
     asked: str = typer.prompt("Password for the Studio", hide_input=True, confirmation_prompt=True)
     return asked
+
+
+def _warn(url: str) -> None:
+    """Say what a network may see."""
+    import socket
+
+    from opdt.cli.console import stderr
+
+    port = url.rstrip("/").rsplit(":", 1)[1]
+    stderr().print(
+        f"note: other machines reach it at http://{socket.gethostname()}:{port}/; the password "
+        "and the data cross the network as they are unless a proxy adds TLS.",
+        style="yellow",
+        soft_wrap=True,
+    )
 
 
 def _open(url: str) -> None:

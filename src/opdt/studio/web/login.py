@@ -10,11 +10,10 @@ import secrets
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -113,7 +112,7 @@ class Gate:
 
     def visitor(self, headers: Headers) -> str | None:
         """What tells those who have logged in apart; None for anyone else."""
-        token = _cookies(headers).get(self._cookie)
+        token = cookie_parser(headers.get("cookie", "")).get(self._cookie)
         if token is None:
             return None
         # The digest is looked up, not the token: how long that takes says nothing of the token.
@@ -191,14 +190,6 @@ class Gate:
 def _digest(text: str) -> bytes:
     """Of one length for every text, so that comparing tells nothing of a length."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        parsed = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return {}
-    return {name: morsel.value for name, morsel in parsed.items()}
 
 
 def _page(words: str = "", status: int = 200, headers: dict[str, str] | None = None) -> Response:

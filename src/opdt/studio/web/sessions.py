@@ -53,7 +53,9 @@ class Sessions:
         assert client.tab_id is not None, "the page must be connected"
         owner = (visitor, client.tab_id)
         is_new = owner not in self._held
-        held = self._held.setdefault(owner, _Held(self._make())) if is_new else self._held[owner]
+        if is_new:
+            self._held[owner] = _Held(self._make())
+        held = self._held[owner]
         if held.closing is not None:
             held.closing.cancel()
             held.closing = None
