@@ -117,7 +117,8 @@ class Field(ui.element):
         self.classes("studio-input")
         self.props("type=search" if live else "type=text maxlength=60 spellcheck=false")
         self.props["autocomplete"] = "off"
-        self.props["value"] = value
+        # Not "value", which would be set again while someone writes, whenever the page changes.
+        self.props["defaultValue"] = value
         self.props["placeholder"] = hint
         named(self, label=label, testid=testid, key=key)
         self.on(

@@ -90,51 +90,43 @@ class DemandsPart:
                 text = "Say in which direction a feature counts, or that it must (not) be used."
                 words("p", text, "studio-soft studio-small know-hint")
                 return
-            with ui.element("div").classes("studio-scroll know-demands"):
-                table = ui.element("table").classes("studio-table")
-                table.props["aria-label"] = "Demands"
-                with table:
-                    with ui.element("thead"), ui.element("tr"):
-                        for title in ("feature", "direction", "use", ""):
-                            words("th", title).props("scope=col")
-                    with ui.element("tbody"):
-                        for name in shown:
-                            self._choices[name] = self._draw_row(name)
+            rows = ui.element("ul").classes("know-demands")
+            rows.props["aria-label"] = "Demands"
+            with rows:
+                for name in shown:
+                    self._choices[name] = self._draw_row(name)
             more = len({*self._demanded(), *self._added}) - len(shown)
             if more:
                 words("p", f"and {more:,} features more", "studio-soft studio-small")
 
     def _draw_row(self, name: str) -> tuple[Choice, Choice]:
         work, index = self._features.work, self._features.loaded.names.index(name)
-        with ui.element("tr").props("data-testid=demand"):
-            words("th", short(name), "name").props("scope=row")
-            with ui.element("td"):
-                direction = Choice(
-                    self._directions(name),
-                    work.directions.get(name, ""),
-                    partial(self._direct, name),
-                    label=f"Direction of {short(name)}",
-                    testid="direction",
-                    key=f"direction {index}",
-                )
-            with ui.element("td"):
-                use = Choice(
-                    _USES,
-                    _use(work, name),
-                    partial(self._set_use, name),
-                    label=f"Use of {short(name)}",
-                    testid="use",
-                    key=f"use {index}",
-                )
-            with ui.element("td"):
-                press(
-                    "×",
-                    partial(self._drop, name),
-                    label=f"Demand nothing of {short(name)}",
-                    testid="drop-demand",
-                    key=f"drop {index}",
-                    classes="know-button know-cross",
-                )
+        with ui.element("li").classes("know-demand").props("data-testid=demand"):
+            words("b", short(name), "name")
+            direction = Choice(
+                self._directions(name),
+                work.directions.get(name, ""),
+                partial(self._direct, name),
+                label=f"Direction of {short(name)}",
+                testid="direction",
+                key=f"direction {index}",
+            )
+            use = Choice(
+                _USES,
+                _use(work, name),
+                partial(self._set_use, name),
+                label=f"Use of {short(name)}",
+                testid="use",
+                key=f"use {index}",
+            )
+            press(
+                "×",
+                partial(self._drop, name),
+                label=f"Demand nothing of {short(name)}",
+                testid="drop-demand",
+                key=f"drop {index}",
+                classes="know-button know-cross",
+            )
         return direction, use
 
     def _directions(self, name: str) -> dict[str, str]:

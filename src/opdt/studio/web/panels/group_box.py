@@ -27,7 +27,7 @@ class Box:
             self._field = Field(
                 name, rename, label="", testid="group-name", key=f"group-name {place}"
             )
-            self._field.classes("know-name")
+            self._field.classes("know-name").props["title"] = "Click to rename"
             words("span", f"{size:,}", "studio-soft studio-small studio-number")
             self._used = words("span", "in the structure", "know-used studio-small")
             words("span", "", "studio-gap")
