@@ -44,12 +44,14 @@ app.command(
         "opdt fit patients.csv --target outcome",
         "opdt fit patients.parquet --target outcome --class ill --depth 3 --w 5",
         "opdt fit patients.csv --target outcome --structure cat,num --json rule.json",
+        "opdt fit 'claims/*.parquet' --target fraud --memory-limit 2GB",
     )
 )(fit)
 app.command(
     epilog=examples(
         "opdt apply rule.json new.csv > marked.csv",
         "opdt apply rule.json new.parquet -o marked.parquet --column high_risk",
+        "opdt apply rule.json 'claims/*.parquet' -o marked",
     )
 )(apply)
 app.command(
