@@ -11,10 +11,11 @@ from opdt.problem.coded import OP_ORDER
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.thresholds import readable_threshold
 from opdt.scale import keys
+from opdt.scale.boxes import Box
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.standing import Found
-from opdt.scale.works import Box, Fetch, Neighbours, Pass, Work
+from opdt.scale.works import Fetch, Neighbours, Pass, Work
 from opdt.solution import Solution, Statistics, Status, StopReason
 
 # ray and position → the levels next to it: the largest below and the smallest not below

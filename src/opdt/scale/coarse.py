@@ -19,9 +19,10 @@ from opdt.engines.search.axes import BINS, Axis, bin_edges
 from opdt.engines.search.boxes import groups_of
 from opdt.engines.search.rays import Ray
 from opdt.rules import Op
+from opdt.scale.boxes import Box
 from opdt.scale.keys import MISSING
 from opdt.scale.question import Question
-from opdt.scale.works import Binning, Box
+from opdt.scale.works import Binning
 from opdt.table import Kind
 
 Whole = NDArray[np.int64]

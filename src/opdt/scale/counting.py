@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.axes import Axis
+from opdt.scale.boxes import Box
 from opdt.scale.coarse import Grid, View
 from opdt.scale.pairs import PairTables
 from opdt.scale.standing import Found, Standing
-from opdt.scale.works import Box, Count, Fetch, Pass, Work
+from opdt.scale.works import Count, Fetch, Pass, Work
 
 Whole = NDArray[np.int64]
 Block = dict[int, list[tuple[int, ...]]]  # sets of axes by the place of their grid

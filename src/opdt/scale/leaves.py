@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.exact import Piece
 from opdt.errors import EngineFailure
+from opdt.scale.boxes import Box
 from opdt.scale.question import Question
-from opdt.scale.works import Box
 
 Whole = NDArray[np.int64]
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import cells
 from opdt.engines.search.boxes import groups_of
+from opdt.scale.boxes import Box
 from opdt.scale.keys import MISSING
 from opdt.scale.leaves import make_leaf
 from opdt.scale.scanner import Parts
 from opdt.scale.standing import Found, Standing
-from opdt.scale.works import Box, Fetch, Pass, Sift, Work, levels_of
+from opdt.scale.works import Fetch, Pass, Sift, Work, levels_of
 
 Whole = NDArray[np.int64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from opdt.engines.search import SearchEngine
 from opdt.rules import Condition, Op, Rule
+from opdt.scale.boxes import Box
 from opdt.scale.keys import key_of
 from opdt.scale.standing import Standing
-from opdt.scale.works import Box
 from opdt.solution import Budget
 
 SAMPLE_ROWS = 20_000  # rows of the sample that are solved in memory

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.problem import Measure
+from opdt.scale.boxes import Box
 from opdt.scale.driver import Driver
 from opdt.scale.leaves import Leaf
 from opdt.scale.question import Question
-from opdt.scale.works import Box
 from opdt.solution import TracePoint
 
 Whole = NDArray[np.int64]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from opdt.engines.search.rays import Ray
 from opdt.rules import Op
 from opdt.scale import kernels
+from opdt.scale.boxes import Box, Herd, herds
 from opdt.scale.keys import MISSING, Coded, Coder, slices
 from opdt.scale.scanner import Parts, Task
 
@@ -23,21 +24,6 @@ Whole = NDArray[np.int64]
 
 BATCH_BYTES = 1 << 25  # of the keys and levels of the rows that a thread works on
 LEAST_ROWS = 1 << 12
-
-
-class Box(NamedTuple):
-    """Rays with ranges of levels, low < position <= high, that may hold the optimum.
-
-    `rows` is the largest possible number of rows that some positions of the box cover and
-    others do not. Positions are compared with levels: a row is covered where level >= position.
-    """
-
-    bound: int
-    label: int
-    rays: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    rows: int
 
 
 def levels_of(ray: Ray, keys: Whole) -> Whole:
@@ -181,25 +167,40 @@ class Sift(Work):
 
     def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
         """Count the rows in the cells of every box."""
-        n, k = len(self.boxes), max(len(box.rays) for box in self.boxes)
+        for herd, *plan in self._plans:
+            rows, near = herd.near(levels, place)
+            if len(rows):
+                kernels.sift(
+                    near, *plan, coded.groups[rows], coded.weights[rows], parts["mass"],
+                    parts["loss"], parts["rows"],
+                )  # fmt: skip
+
+    @cached_property
+    def _plans(self) -> list[tuple[Any, ...]]:
+        """The boxes of each herd as the arrays that the kernel takes."""
+        sizes = [self.sizes(b) for b in range(len(self.boxes))]
+        ends = np.cumsum([size.prod() for size in sizes])
+        return [(herd, *self._plan(herd, sizes, ends)) for herd in herds(self.boxes)]
+
+    def _plan(self, herd: Herd, all_sizes: list[Whole], ends: Whole) -> tuple[Any, ...]:
+        n, k = len(herd.members), max(len(self.boxes[b].rays) for b in herd.members)
         rays, low, high, strides = (np.zeros((n, k), np.int64) for _ in range(4))
-        starts, cells = np.zeros((n, k + 1), np.int64), np.zeros(n, np.int64)
-        flat: list[Whole] = []
-        at = cell = 0
-        for b, box in enumerate(self.boxes):
+        starts = np.zeros((n, k + 1), np.int64)
+        at = 0
+        for row, b in enumerate(herd.members):
+            box, sizes = self.boxes[b], all_sizes[b]
             d = len(box.rays)
-            rays[b, :d] = [place[ray] for ray in box.rays]
-            low[b, :d], high[b, :d] = box.low, box.high
-            sizes = self.sizes(b)
-            strides[b, :d] = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
-            starts[b, : d + 1] = at + np.append(0, np.cumsum(sizes + 1))
-            at, cells[b], cell = int(starts[b, d]), cell, cell + int(sizes.prod())
-            flat.extend(self.edges[b])
-        kernels.sift(
-            levels, rays, np.array([len(box.rays) for box in self.boxes]), low, high,
-            np.concatenate(flat), starts, strides, cells,
-            np.array([self.factors[box.label] for box in self.boxes]), coded.groups,
-            coded.weights, parts["mass"], parts["loss"], parts["rows"],
+            rays[row, :d] = [herd.rays.index(ray) for ray in box.rays]
+            low[row, :d], high[row, :d] = box.low, box.high
+            strides[row, :d] = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
+            starts[row, : d + 1] = at + np.append(0, np.cumsum(sizes + 1))
+            at = int(starts[row, d])
+        boxes = [self.boxes[b] for b in herd.members]
+        return (
+            rays, np.array([len(box.rays) for box in boxes]), low, high,
+            np.concatenate([edges for b in herd.members for edges in self.edges[b]]), starts,
+            strides, np.array([ends[b] - all_sizes[b].prod() for b in herd.members]),
+            np.array([self.factors[box.label] for box in boxes]),
         )  # fmt: skip
 
 
@@ -235,25 +236,41 @@ class Fetch(Work):
 
     def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
         """Pick the undecided rows of every box."""
-        picked = np.empty(coded.n_rows, np.int64)
         found: list[Parts] = [parts]
-        for b, box in enumerate(self.boxes):
-            rays = np.array([place[ray] for ray in box.rays], np.int64)
-            count = kernels.pick(
-                levels, rays, np.array(box.low, np.int64), np.array(box.high, np.int64),
-                coded.groups, coded.weights, picked, parts["always"][b],
-            )  # fmt: skip
-            if count:
-                rows = picked[:count]
-                wide = np.zeros((count, self.depth), np.int64)
-                wide[:, : len(rays)] = levels[rays[:, None], rows].T
-                found.append({
-                    "box": np.full(count, b, np.int32), "levels": wide,
-                    "groups": coded.groups[rows], "weights": coded.weights[rows],
-                })  # fmt: skip
+        for herd in self._herds:
+            rows, near = herd.near(levels, place)
+            if len(rows):
+                groups, weights = coded.groups[rows], coded.weights[rows]
+                picked = np.empty(len(rows), np.int64)
+                for b in herd.members:
+                    found.extend(self._pick(b, herd, near, groups, weights, picked, parts))
         if len(found) > 1:
             for name in ("box", "levels", "groups", "weights"):
                 parts[name] = np.concatenate([one[name] for one in found])
+
+    @cached_property
+    def _herds(self) -> list[Herd]:
+        return list(herds(self.boxes))
+
+    def _pick(
+        self, b: int, herd: Herd, near: Whole, groups: NDArray[np.uint8], weights: Whole,
+        picked: Whole, parts: Parts,
+    ) -> Iterator[Parts]:  # fmt: skip
+        """The undecided rows of one box, if any."""
+        box = self.boxes[b]
+        rays = np.array([herd.rays.index(ray) for ray in box.rays], np.int64)
+        count = kernels.pick(
+            near, rays, np.array(box.low, np.int64), np.array(box.high, np.int64), groups, weights,
+            picked, parts["always"][b],
+        )  # fmt: skip
+        if count:
+            rows = picked[:count]
+            wide = np.zeros((count, self.depth), np.int64)
+            wide[:, : len(rays)] = near[rays[:, None], rows].T
+            yield {
+                "box": np.full(count, b, np.int32), "levels": wide, "groups": groups[rows],
+                "weights": weights[rows],
+            }  # fmt: skip
 
     def merge(self, one: Parts, two: Parts) -> Parts:
         """Sums add up; rows stand one after the other."""
