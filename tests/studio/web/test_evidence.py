@@ -137,15 +137,17 @@ def test_many_wrong_rows_come_in_pages_and_are_only_ever_text(page, noisy):
 def test_the_p_value_is_that_of_the_permutation_test_and_goes_with_its_rule(page):
     irises = Asked("irises")
     open_dataset(page, "irises")
+    choose(page, "depth", "1")
+    wait_for(lambda: text_of(page, "sentence") == irises.sentence(max_depth=1))
     click(page, "ask-real")
     train = irises.solver.split(irises.first).train
-    test = permutation_test(train.X, train.y, seed=0, w=10.0, max_depth=2)
+    test = permutation_test(train.X, train.y, seed=0, w=10.0, max_depth=1)
     wait_for(lambda: text_of(page, "p-value") == f"p = {format_p_value(test.p_value)}", 60)
     assert "Of 999 tables" in text_of(page, "real-says")
     assert "does not say" in text_of(page, "real-not")
     page.refresh()
     wait_for(lambda: text_of(page, "p-value"))
-    choose(page, "depth", "1")
+    choose(page, "depth", "2")
     wait_for(lambda: text_of(page, "real-outdated"))
     assert text_of(page, "p-value") == ""
 

@@ -8,17 +8,20 @@ const FILES = [
 ];
 const SHOWN = ["sql", "script"];
 
-/* The clipboard of the browser is for secure pages only; the old way works everywhere. */
+/* The clipboard of the browser is for secure pages only, and may be forbidden; then the old way is tried. */
 const copyText = async (text) => {
-  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea");
-  area.value = text;
-  area.style.position = "fixed";
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand("copy");
-  area.remove();
-  if (!done) throw new Error("not copied");
+  try {
+    return await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.style.position = "fixed";
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) throw new Error("not copied");
+  }
 };
 
 export default {
