@@ -13,7 +13,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from opdt.studio.web.theme import Dropdown, words
+from opdt.studio.web.theme import words
 
 LONGEST = 120  # letters of a name; the rest would only slow the browser
 
@@ -48,8 +48,22 @@ def press(
     return button
 
 
-class Choice(Dropdown):
-    """A drop-down list that keeps the focus, and in which some keys cannot be chosen."""
+class Choice(ui.element):
+    """A drop-down list that keeps the focus, and in which some keys cannot be chosen.
+
+    Parameters
+    ----------
+    options : mapping
+        Key to what is shown; both may hold anything.
+    value : str
+        The key that is chosen now.
+    pick : callable
+        Called with the key that has been chosen.
+    label, testid, key : str
+        See `named`.
+    disabled : set of str
+        Keys that cannot be chosen.
+    """
 
     def __init__(
         self,
@@ -62,11 +76,32 @@ class Choice(Dropdown):
         key: str,
         disabled: Set[str] = frozenset(),
     ) -> None:
-        shown = {each: short(text) for each, text in options.items()}
-        super().__init__(shown, value, pick, label=label, testid=testid)
-        self.props["data-key"] = key
-        for each, option in zip(options, self.default_slot.children, strict=True):
-            option.props["disabled"] = each in disabled and each != value
+        super().__init__("select")
+        self._keys = list(options)
+        self._pick = pick
+        self._shown = value
+        self.classes("studio-select")
+        named(self, label=label, testid=testid, key=key)
+        with self:
+            for place, each in enumerate(self._keys):
+                option = words("option", short(options[each]))
+                option.props["value"] = str(place)
+                option.props["selected"] = each == value
+                option.props["disabled"] = each in disabled and each != value
+        self.on("change", self._picked, js_handler="(event) => emit(event.target.value)")
+
+    def _picked(self, event: Any) -> None:
+        place = number(event.args, len(self._keys))
+        if place is not None:
+            self._shown = self._keys[place]
+            self._pick(self._shown)
+
+    def show(self, value: str) -> None:
+        """Show another choice; nothing is done where the user has just made it."""
+        if value != self._shown:
+            self._shown = value
+            place = self._keys.index(value)
+            ui.run_javascript(f"getHtmlElement({self.id}).value = {place}")
 
 
 class Tick:

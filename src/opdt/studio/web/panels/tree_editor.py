@@ -40,7 +40,7 @@ def draw_tree(features: Features, say: Callable[..., Any]) -> Callable[[], None]
     with ui.element("div").classes("know-tree-scroll"):
         box = ui.element("div").classes("know-tree").props("role=group data-testid=tree")
         box.props["aria-label"] = f"Tree with {n_leaves} leaves"
-        box.style(f"height: {height}rem; min-width: {3.3 * n_leaves}rem")
+        box.style(f"height: {height}rem; min-width: {3.4 * n_leaves}rem")
         box.style(f"--slot: calc(100% / {n_leaves})")
         with box:
             edges = _draw_edges(drawn, n_leaves, height)
