@@ -96,6 +96,43 @@ def test_pages_broken_behind_an_intact_footer_are_named_too(tmp_path: Path) -> N
         discover_partitioned(tmp_path, "y")
 
 
+def test_a_truncated_file_is_named(tmp_path: Path) -> None:
+    write(tmp_path, random_rows(3, 400), 2)
+    short = tmp_path / "part1.parquet"
+    short.write_bytes(short.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"cannot read '.*part1\.parquet': ") as caught:
+        discover_partitioned(tmp_path, "y")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_deleted_during_the_run_is_named(tmp_path: Path) -> None:
+    source = write(tmp_path, random_rows(3, 400), 2)
+
+    def delete(progress: Progress) -> None:
+        if isinstance(progress, PassProgress) and progress.passes == 2:
+            (tmp_path / "part1.parquet").unlink(missing_ok=True)
+        assert progress.bound > 0
+
+    limits = Budget(threads=1, progress=delete)
+    with pytest.raises(InputError, match=r"cannot read '.*part1\.parquet': "):
+        discover_partitioned(source, "y", budget=limits)
+
+
+def test_a_csv_file_with_a_bad_row_is_named(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("a,y\n1,0\n2,1\n")
+    (tmp_path / "odd.csv").write_text("a,y\n1,0\n2,1,7\n")
+    with pytest.raises(InputError, match=r"cannot read '.*odd\.csv': .*[Cc]olumns") as caught:
+        discover_partitioned(tmp_path, "y")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_value_that_cannot_be_used_is_refused_naming_its_file(tmp_path: Path) -> None:
+    for name, cells in (("one", [1.0, 2.0]), ("two", [1.0, np.inf])):
+        pq.write_table(pa.table({"a": cells, "y": [0, 1]}), tmp_path / f"{name}.parquet")
+    with pytest.raises(InputError, match=r"two\.parquet': column 'a' contains infinity"):
+        discover_partitioned(tmp_path, "y")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

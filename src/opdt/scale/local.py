@@ -190,7 +190,11 @@ def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> 
 
 
 def _run(task: Task, place: int, part: _Part, stop: threading.Event) -> Parts:
-    return task.run(_batches(part, task.columns, stop), place)
+    try:
+        return task.run(_batches(part, task.columns, stop), place)
+    except InputError as error:
+        named = part.path in str(error)
+        raise error if named else InputError(f"{part.path!r}: {error}") from error
 
 
 def _batches(part: _Part, columns: Sequence[str], stop: threading.Event) -> Iterator[pa.Table]:
