@@ -186,6 +186,23 @@ def test_cells_that_are_refused_in_memory_are_refused(
     assert "\n" not in str(caught.value)
 
 
+def test_a_partition_that_kills_its_worker_is_told_in_one_sentence(spark: Any) -> None:
+    def die(batches: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from batches
+
+    def fail(batches: Any) -> Any:
+        yield from batches
+        raise OSError("the disk\nis gone")
+
+    frame = frame_of(spark, [random_rows(403, 20)])
+    for function, message in ((die, "worker exited unexpectedly"), (fail, "is gone")):
+        with pytest.raises(InputError, match=f"^cannot read .*{message}") as caught:
+            discover_partitioned(frame.mapInArrow(function, frame.schema), "y")
+        assert "\n" not in str(caught.value)
+    assert discover_partitioned(frame, "y", w=5).status is Status.OPTIMAL
+
+
 # -- what travels ----------------------------------------------------------------------------
 
 

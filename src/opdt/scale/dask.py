@@ -40,6 +40,9 @@ class DaskScanner(Scanner):
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
+        Mind that Dask turns columns of objects into text when it makes a frame, dates of Python
+        too: each date is then a level of its own, and the search takes far longer. Convert dates
+        to ``datetime64`` first.
     client : distributed.Client, optional
         The current client if left out; without any, Dask's threads of this process.
     """

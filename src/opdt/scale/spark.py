@@ -213,10 +213,14 @@ def _sentence(error: Exception) -> Exception:
         return InputError("the Spark executors cannot import opdt; install the same version there.")
     # "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a.parquet.  SQLSTATE"
     own = re.search(r"\[[A-Z][A-Z0-9_.]+\] ([^\n]*?)\s*(?:SQLSTATE[^\n]*)?(?:\n|$)", text)
+    # "Caused by: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
+    causes = re.findall(r"^(?:Caused by)?: [\w.$]+: (.*)$", text, re.MULTILINE)
     if own:
-        reason = own.group(1).rstrip(". ")
-    elif "Traceback" in text:
+        reason = own.group(1)
+    elif "Python worker:" in text:  # the last line of a traceback
         reason = text.strip().split("\n")[-1]
     else:
-        reason = first_line(error)
+        causes = [cause for cause in causes if "awaitResult" not in cause]
+        reason = causes[0] if causes else first_line(error)
+    reason = reason.rstrip(". ")
     return InputError(f"cannot read {WHOLE}: {reason}.")
