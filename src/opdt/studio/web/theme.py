@@ -12,6 +12,7 @@ from nicegui import app, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 STATIC = Path(__file__).parent / "static"
+COMPONENTS = STATIC / "components"
 STATIC_URL = "/studio"
 ACCENT = "#0b5cad"
 
@@ -56,7 +57,7 @@ def words(tag: str, text: str, classes: str = "") -> TextElement:
     return TextElement(tag=tag, text=text).classes(classes)
 
 
-class Dropdown(ui.element):
+class Dropdown(ui.element, component=COMPONENTS / "studio_select.js"):
     """A plain drop-down list of the browser's own: light, and every reader and key knows it.
 
     Parameters
@@ -81,20 +82,14 @@ class Dropdown(ui.element):
         label: str,
         testid: str,
     ) -> None:
-        super().__init__("select")
+        super().__init__()
         self._keys = list(options)
         self._pick = pick
-        self._value = value
-        self.classes("studio-select")
-        self.props["aria-label"] = label
-        self.props["data-testid"] = testid
-        with self:
-            for place, key in enumerate(self._keys):
-                option = words("option", options[key])
-                option.props["value"] = str(place)
-                if key == value:
-                    option.props["selected"] = True
-        self.on("change", self._picked, js_handler="(event) => emit(event.target.value)")
+        self.props["choices"] = list(options.values())
+        self.props["place"] = self._keys.index(value) if self.has(value) else 0
+        self.props["label"] = label
+        self.props["testid"] = testid
+        self.on("pick", self._picked)
 
     def has(self, value: str) -> bool:
         """Whether the list offers a key."""
@@ -102,23 +97,19 @@ class Dropdown(ui.element):
 
     def show(self, value: str) -> None:
         """Choose a key without telling anyone."""
-        if value != self._value:
-            self._value = value
-            self._set()
+        place = self._keys.index(value)
+        if place != self.props["place"]:
+            self.props["place"] = place
 
     async def _picked(self, event: Any) -> None:
-        before, self._value = self._value, self._keys[int(event.args)]
-        result = self._pick(self._value)
+        before, chosen = self.props["place"], int(event.args)
+        self.props["place"] = chosen
+        result = self._pick(self._keys[chosen])
         if inspect.isawaitable(result):
             result = await result
-        if result is False:
-            self._value = before
-            self._set()
-
-    def _set(self) -> None:
-        if not self.is_deleted:
-            place = self._keys.index(self._value)
-            self.client.run_javascript(f"getHtmlElement({self.id}).value = {place}")
+        if result is False and not self.is_deleted:
+            self.props["place"] = before
+            self.run_method("show", before)
 
 
 dropdown = Dropdown  # read as a verb where nobody keeps the element

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,13 @@ class _DataPanel:
         self._rows: list[tuple[Profile, ui.element, Dropdown]] = []
         with panel("Data", "data-panel", step=1):
             self._draw_sources(uploads, complain)
+            self._reading = words("p", "Reading the table …", "studio-soft studio-small")
+            self._reading.props("role=status").set_visibility("load" in session.busy)
             self._body = ui.element("div")
         self._draw()
         listen(session, "data", self._new_data)
         listen(session, "work", self._draw)
+        listen(session, "busy", self._draw_reading)
 
     def _draw_sources(self, uploads: Uploads, complain: Complaint) -> None:
         async def received(path: Path, name: str) -> None:
@@ -69,6 +72,9 @@ class _DataPanel:
             choices |= {each.name: each.title for each in datasets()}
             Dropdown(choices, "", chosen, label="Built-in data", testid="dataset")
             words("span", "CSV or Parquet; or drop it anywhere", "studio-soft studio-small")
+
+    def _draw_reading(self, jobs: Collection[str]) -> None:
+        self._reading.set_visibility("load" in jobs)
 
     def _first_view(self) -> str:
         """The columns; nothing once the classes are known, as there is more to do further down."""
