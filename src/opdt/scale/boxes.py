@@ -38,8 +38,8 @@ class Herd(NamedTuple):
 
     def near(self, levels: Whole, place: dict[int, int]) -> tuple[Whole, Whole]:
         """Rows that some box may hold, and their levels on the rays of the boxes."""
-        inside = levels[place[self.gate[0]]] > self.low[0]
-        for ray, low in zip(self.gate[1:], self.low[1:], strict=True):
+        inside = np.ones(levels.shape[1], bool)  # the rule without conditions has no gate
+        for ray, low in zip(self.gate, self.low, strict=True):
             inside &= levels[place[ray]] > low
         rows = np.flatnonzero(inside)
         own = np.array([place[ray] for ray in self.rays], np.int64)
