@@ -67,7 +67,7 @@ class DemandsPart:
         self._subsets.show(bool(work.subsets))
         self._missing.show(work.missing_conditions)
         n = len(self._demanded()) + work.once + bool(work.subsets) + work.missing_conditions
-        self._fold.say("none yet" if not n else f"{n:,}")
+        self._fold.say("none yet" if not n else f"{n:,} demand{'s' if n > 1 else ''}")
 
     def _shown_features(self) -> list[str]:
         """Those with demands in the order of the table, after them those added."""

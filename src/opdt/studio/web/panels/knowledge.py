@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nicegui import ui
 
 from opdt.studio.session import Session
@@ -26,7 +28,14 @@ def knowledge_panel(session: Session) -> None:
                 DemandsPart(features),
             ]
 
+    drawn: Any = None
+
     def draw(_: object = None) -> None:
+        nonlocal drawn
+        now = _knowledge(session)
+        if now == drawn:  # such as while the price of an error is being moved
+            return
+        drawn = now
         hint.set_visibility(session.loaded is None)
         whole.set_visibility(session.loaded is not None)
         if session.loaded is not None:
@@ -34,6 +43,8 @@ def knowledge_panel(session: Session) -> None:
                 part.draw()
 
     def start(_: object) -> None:
+        nonlocal drawn
+        drawn = None
         for part in parts:
             part.forget()
         draw()
@@ -41,3 +52,12 @@ def knowledge_panel(session: Session) -> None:
     draw()
     listen(session, "data", start)
     listen(session, "work", draw)
+
+
+def _knowledge(session: Session) -> tuple[Any, ...]:
+    """All that the panel shows."""
+    work = session.work
+    demands = (work.directions, work.required, work.forbidden)
+    conditions = (work.once, work.subsets, work.missing_conditions)
+    structure = (work.form, work.structure, work.groups)
+    return id(session.loaded), work.label, work.target, work.kinds, structure, demands, conditions

@@ -8,11 +8,12 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.errors import InputError
 from opdt.problem import Structure
 from opdt.problem.groups import ALL
 from opdt.studio.web.panels.controls import Choice, Fold, press, short
 from opdt.studio.web.panels.features import Features, group_options
-from opdt.studio.web.panels.tree_editor import draw_tree
+from opdt.studio.web.panels.tree_editor import Edit, draw_tree
 from opdt.studio.web.panels.tree_edits import MAX_DEPTH
 from opdt.studio.web.theme import words
 
@@ -58,7 +59,7 @@ class StructurePart:
                 self._draw_forms(work.form)
                 self._shown = self._draw_form(work.form)
                 self._note = words("p", "", "studio-note").props("role=status")
-                self._note.props["data-testid"] = "empty-group"
+                self._note.props["data-testid"] = "structure-note"
         self._show_empty(sizes)
 
     def _draw_forms(self, form: str) -> None:
@@ -80,7 +81,7 @@ class StructurePart:
         """Draw the editor of a form; returns what shows later structures in it."""
         if form == "free":
             return self._draw_depth()
-        return self._draw_levels() if form == "levels" else draw_tree(self._features, self._say)
+        return self._draw_levels() if form == "levels" else draw_tree(self._features, self._edit)
 
     def _draw_depth(self) -> Callable[[], None]:
         depth = self._features.work.max_depth
@@ -160,6 +161,17 @@ class StructurePart:
         if empty:
             name = short(empty[0])
             self._note.set_text(f"Group {name!r} is empty; no rule can use it yet.")
+
+    def _edit(self, edit: Edit) -> None:
+        """Change the tree; what cannot be is said beside it."""
+        try:
+            structure = edit(self._features.work.structure)
+        except InputError as error:
+            sentence = str(error)
+            self._note.set_text(sentence[:1].upper() + sentence[1:])
+            self._note.set_visibility(True)
+        else:
+            self._say(structure=structure)
 
     def _say(self, **said: Any) -> None:
         if not self._session.change(**said):

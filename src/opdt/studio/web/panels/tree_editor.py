@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from opdt.problem import Structure
 from opdt.studio.web.panels.controls import Choice, press
 from opdt.studio.web.panels.features import Features, group_options
 from opdt.studio.web.panels.tree_edits import (
@@ -21,14 +21,16 @@ from opdt.studio.web.panels.tree_edits import (
 )
 from opdt.studio.web.theme import words
 
+Edit = Callable[[Structure], Structure]
+
 _END = "."  # a choice in the list of groups, where names have "=" before them
 _ROW = 4.6  # rem from one level to the next
 _TOP = 1.1  # rem from the top of a level to the middle of its nodes
 _LAST = 4.1  # rem of the last level, whose leaves can be split
 
 
-def draw_tree(features: Features, say: Callable[..., Any]) -> Callable[[], None]:
-    """Draw the structure of the work; what is clicked is told to `say`.
+def draw_tree(features: Features, edit: Callable[[Edit], None]) -> Callable[[], None]:
+    """Draw the structure of the work; what is clicked is told to `edit`.
 
     Returns what shows the present structure in the drawn tree, as long as it splits alike.
     """
@@ -49,9 +51,9 @@ def draw_tree(features: Features, say: Callable[..., Any]) -> Callable[[], None]
                 spot.style(f"left: {100 * place.x / n_leaves:.3f}%; top: {_ROW * place.level}rem")
                 with spot:
                     if place.splits:
-                        branches[place.node] = _draw_branch(features, place, say)
+                        branches[place.node] = _draw_branch(features, place, edit)
                     else:
-                        leaves[place.node] = _draw_leaf(features, place, say)
+                        leaves[place.node] = _draw_leaf(place, edit)
     words(
         "p",
         "★ the rule may end here; click to switch. Left: < or ≠. Right: ≥ or =.",
@@ -76,18 +78,17 @@ def draw_tree(features: Features, say: Callable[..., Any]) -> Callable[[], None]
     return show
 
 
-def _draw_branch(features: Features, place: Place, say: Callable[..., Any]) -> Choice:
+def _draw_branch(features: Features, place: Place, edit: Callable[[Edit], None]) -> Choice:
     groups, empty = group_options(features)
     options = {f"={name}": shown for name, shown in groups.items()}
     if place.node != 1:
         options[_END] = "– no split –"
 
     def picked(key: str) -> None:
-        structure = features.work.structure
         if key == _END:
-            say(structure=without_split(structure, place.node))
+            edit(lambda structure: without_split(structure, place.node))
         else:
-            say(structure=with_group(structure, place.node, key[1:]))
+            edit(lambda structure: with_group(structure, place.node, key[1:]))
 
     branch = Choice(
         options,
@@ -102,15 +103,14 @@ def _draw_branch(features: Features, place: Place, say: Callable[..., Any]) -> C
     return branch
 
 
-def _draw_leaf(features: Features, place: Place, say: Callable[..., Any]) -> TextElement:
-    def switch() -> None:
-        structure = features.work.structure
+def _draw_leaf(place: Place, edit: Callable[[Edit], None]) -> TextElement:
+    def switched(structure: Structure) -> Structure:
         now = next(each for each in places(structure) if each.node == place.node)
-        say(structure=with_target(structure, place.node, not now.is_target))
+        return with_target(structure, place.node, not now.is_target)
 
     leaf = press(
         "★",
-        switch,
+        lambda: edit(switched),
         label=f"Leaf {place.node}, {_where(place.node)}: the rule may end here",
         testid=f"leaf-{place.node}",
         key=f"leaf-{place.node}",
@@ -119,7 +119,7 @@ def _draw_leaf(features: Features, place: Place, say: Callable[..., Any]) -> Tex
     if place.level < MAX_DEPTH:
         press(
             "split",
-            lambda: say(structure=with_split(features.work.structure, place.node)),
+            lambda: edit(lambda structure: with_split(structure, place.node)),
             label=f"Split leaf {place.node}, {_where(place.node)}",
             testid=f"split-{place.node}",
             key=f"split-{place.node}",
