@@ -70,8 +70,8 @@ def test_a_file_and_its_target_are_opened_at_once(tmp_path, browser, heart):
 def test_a_target_that_is_not_there_is_said_on_the_page(tmp_path, browser, heart):
     with running(tmp_path, str(heart), "--target", "fate") as server:
         browser.get(server.url)
-        assert "fate" in element(browser, "error").text
-        assert heart.name in text_of(browser, "data-summary")
+        wait_for(lambda: heart.name in text_of(browser, "data-summary"))
+        wait_for(lambda: "fate" in element(browser, "error").text)
         browser.get("about:blank")
 
 
