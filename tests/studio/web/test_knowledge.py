@@ -48,6 +48,7 @@ def server(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("studio")
     with running(folder, str(table), "--target", "state") as server:
         yield server
+        assert (folder / "stderr.txt").read_text() == ""  # no handler has failed
 
 
 def new_tab(browser, server):

@@ -101,7 +101,7 @@ class Choice(ui.element):
         if value != self._shown:
             self._shown = value
             place = self._keys.index(value)
-            ui.run_javascript(f"getHtmlElement({self.id}).value = {place}")
+            self.client.run_javascript(f"getHtmlElement({self.id}).value = {place}")
 
 
 class Tick:
@@ -129,7 +129,7 @@ class Tick:
         if value != self._shown:
             self._shown = value
             script = f"getHtmlElement({self._box.id}).checked = {str(value).lower()}"
-            ui.run_javascript(script)
+            self._box.client.run_javascript(script)
 
 
 class Field(ui.element):
@@ -172,7 +172,7 @@ class Field(ui.element):
         """Show another text; nothing is done where the user has just written it."""
         if value != self._shown:
             self._shown = value
-            ui.run_javascript(f"getHtmlElement({self.id}).value = {json.dumps(value)}")
+            self.client.run_javascript(f"getHtmlElement({self.id}).value = {json.dumps(value)}")
 
 
 def number(sent: Any, below: int) -> int | None:
@@ -195,6 +195,10 @@ class Fold:
                 self._state = words("span", "", "know-state studio-soft studio-small")
                 self._state.props["data-testid"] = f"{testid}-state"
             self.body = ui.element("div").classes("know-body")
+
+    def run(self, script: str) -> None:
+        """Run a script on the page; the control that asks for it may be gone by now."""
+        self.body.client.run_javascript(script)
 
     def say(self, state: str) -> None:
         """Say in the head what is inside."""

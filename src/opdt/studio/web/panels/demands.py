@@ -232,7 +232,7 @@ class DemandsPart:
         self._offered = None
         self.draw()
         index = self._features.loaded.names.index(name)
-        ui.run_javascript(f"knowledge.focus('direction {index}')")
+        self._fold.run(f"knowledge.focus('direction {index}')")
 
     def _direct(self, name: str, op: str) -> None:
         self._added[name] = None

@@ -100,7 +100,7 @@ class GroupsPart:
                 ).classes("studio-search")
             words(
                 "span",
-                "Drag features into a group, or select them and choose one.",
+                "Drag features into groups, or select them and choose; one may be in several.",
                 "studio-soft studio-small know-hint",
             )
             if many <= MAX_FEATURES:
@@ -315,7 +315,7 @@ class GroupsPart:
             self._move(taken, place)
             # The list that was used is gone, so the feature has the focus.
             index = self._features.loaded.names.index(taken[0][0])
-            ui.run_javascript(f"knowledge.focus('chip {place} {index}')")
+            self._fold.run(f"knowledge.focus('chip {place} {index}')")
 
     def _make(self, taken: list[Taken]) -> None:
         """Put features into a new group, whose name can be written at once."""
@@ -324,7 +324,7 @@ class GroupsPart:
             self._tell(f"There are {MAX_GROUPS} groups already; delete one first.")
             return
         self._say(put({**groups, new_name(groups): ()}, taken, place))
-        ui.run_javascript(f"knowledge.focus('group-name {place}', true)")
+        self._fold.run(f"knowledge.focus('group-name {place}', true)")
 
     def _move(self, taken: list[Taken], to: int | None) -> None:
         """Put features into a group, or into none."""
