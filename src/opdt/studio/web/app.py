@@ -21,6 +21,8 @@ UPLOAD_LIMIT = 200_000_000  # bytes
 GRACE = 120.0  # seconds for which a closed tab can be opened again
 # A browser that lost its connection has so many seconds to come back to the very same page.
 _RECONNECT = 5.0
+# A page on a busy machine may be slow to answer; one that is closed says so at once.
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def _application(settings: Settings, folder: Path, port: int) -> Any:
     outer.add_api_route(UPLOADS + "{token}", uploads.receive, methods=["POST"])
     serve_static()
     ui.page("/", response_timeout=30)(tabs.build)
+    core.app.on_startup(_be_patient)
     core.app.on_startup(tabs.warm_up)
     core.app.on_shutdown(tabs.close)
     # The guard has looked at the origin; this says the same to those who bypass it.
@@ -121,6 +124,13 @@ def _application(settings: Settings, folder: Path, port: int) -> Any:
         gate=gate,
         upload_limit=settings.upload_limit,
     )
+
+
+def _be_patient() -> None:
+    """Give pages longer to answer than NiceGUI would; it sets its own limit just before this."""
+    from nicegui import core
+
+    core.sio.eio.ping_timeout = _PATIENCE
 
 
 def _run(application: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
