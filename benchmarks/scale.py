@@ -110,9 +110,10 @@ def write_results(*, publish: bool) -> None:
         ("scale", scale_cost.run_grids(records)),
         ("scale-cost", scale_cost.cost_grids(records)),
     ):
-        text = "\n\n".join([*(grid.markdown() for grid in grids), machine_words])
+        made = [f"{caption}\n\n{grid.markdown()}" for caption, grid in grids]
+        text = "\n\n".join([*made, machine_words])
         (RESULTS / f"{name}.md").write_text(text + "\n")
-        for place, grid in enumerate(grids):
+        for place, (_, grid) in enumerate(grids):
             grid.write_csv(RESULTS / f"{name}{place or ''}.csv")
         if publish:
             page = replaced(page, name, text)

@@ -1,10 +1,9 @@
 """Tables of the runs over partitions, and a cost model fitted to them.
 
-Processor time of a pass = a × values read + b × rows × sets of features counted + c × partitions,
-with another `a` for the first pass.
-The constants are fitted on the runs with the fewest rows and held against the others. On a cluster
-this time is shared by the workers; to it come one millisecond per task on the scheduler, and the
-results, which are added up in a tree.
+Processor time of a pass = a × values read + b × rows × sets of features counted + c × rows × boxes
+refined, with another `a` for the first pass.
+On a cluster this time is shared by the workers; to it come one millisecond per task on the
+scheduler, and the results, which are added up in a tree.
 """
 
 from __future__ import annotations
@@ -32,9 +31,24 @@ SHRINK = 64  # the undecided rows of a box shrink at least so much in one refini
 CLUSTERS = [(10**9, 100), (10**9, 1000), (10**11, 100), (10**11, 1000)]
 
 
-def run_grids(records: Sequence[Record]) -> list[Grid]:
+Captioned = tuple[str, Grid]
+
+
+def run_grids(records: Sequence[Record]) -> list[Captioned]:
     """What the runs took, and what travelled."""
-    return [_totals(records), _by_pass(records)]
+    busy = max(r["load"] for r in records)
+    note = (
+        f" Other programs shared the machine (load up to {busy:.0f}), so times of day are far "
+        "above those of a quiet one; processor time is that of all processes of a run."
+        if busy > 4
+        else ""
+    )
+    return [
+        ("Whole runs, every one in a process of its own with `memory_limit` 2 GB." + note,
+         _totals(records)),
+        ("Their passes. A task goes to every worker and a result comes back from every partition: "
+         "counts and the few rows of small boxes, never the table.", _by_pass(records)),
+    ]  # fmt: skip
 
 
 def _totals(records: Sequence[Record]) -> Grid:
@@ -84,63 +98,71 @@ def _by_pass(records: Sequence[Record]) -> Grid:
 class Cost:
     """Constants of the model, in seconds of a processor; `driver` is what passes do not take."""
 
+    start: float  # once, in the first pass: kernels are loaded
     first: float  # a value in the first pass, which looks for distinct ones
     value: float  # a value in any other
     update: float  # a row in a set of features that is counted
-    task: float  # a partition
+    box: float  # a row held against a box that is refined
     driver: float
 
     def of_pass(self, n_rows: float, one: Record) -> float:
         """Processor time of a pass."""
-        parts = zip(
-            (self.first, self.value, self.update, self.task), _work(n_rows, one), strict=True
-        )
-        return sum(cost * amount for cost, amount in parts)
+        costs = (self.start, self.first, self.value, self.update, self.box)
+        return float(np.dot(costs, _work(n_rows, one)))
 
 
-def _work(n_rows: float, one: Record) -> tuple[float, float, float, float]:
-    """Values read in a first pass and in others, rows times sets, and partitions."""
+def _work(n_rows: float, one: Record) -> tuple[float, ...]:
+    """How often each constant is paid in a pass."""
     values = n_rows * one["columns"]
     is_first = one["kind"] == "summary"
     return (
-        values if is_first else 0, 0 if is_first else values, n_rows * one["sets"], one["tasks"],
+        is_first, values if is_first else 0, 0 if is_first else values, n_rows * one["sets"],
+        n_rows * one.get("boxes", 0),
     )  # fmt: skip
 
 
 def fit(records: Sequence[Record]) -> Cost:
-    """The constants that explain the passes of some runs best, none of them negative."""
+    """The constants that explain the passes of some runs best, none of them negative.
+
+    Every pass counts the same, long or short: it is the relative error that is made small.
+    """
     passes = [(r, one) for r in records for one in r["by_pass"]]
     known = np.array([_work(r["n_rows"], one) for r, one in passes], float)
+    seconds = np.array([max(0.05, one["cpu"]) for _, one in passes])
+    known /= seconds[:, None]
     spread = known.max(axis=0)
     spread[spread == 0] = 1
-    constants = nnls(known / spread, np.array([one["cpu"] for _, one in passes]))[0] / spread
+    constants = nnls(known / spread, np.ones(len(seconds)))[0] / spread
     rest = [r["cpu"] - sum(one["cpu"] for one in r["by_pass"]) for r in records]
-    return Cost(*constants.tolist(), max(0.0, float(np.median(rest))))
+    return Cost(*constants.tolist(), max(0.0, float(np.mean(rest))))
 
 
-def cost_grids(records: Sequence[Record]) -> list[Grid]:
+def cost_grids(records: Sequence[Record]) -> list[Captioned]:
     """The constants, the check, and the extension."""
     costs = {}
     for scanner in NAMES:
         mine = [r for r in records if r["scanner"] == scanner]
         if mine:
-            fewest = min(r["rows"] for r in mine)
-            costs[scanner] = fit([r for r in mine if r["rows"] == fewest])
-    return [_constants(costs, records), _check(costs, records), *_extended(costs, records)]
+            costs[scanner] = fit(mine)
+    return [
+        ("Constants, in processor time, fitted to the passes:", _constants(costs)),
+        ("What they say of the runs:", _check(costs, records)),
+        *_extended(costs, records),
+    ]
 
 
-def _constants(costs: dict[str, Cost], records: Sequence[Record]) -> Grid:
-    rows = []
-    for scanner, cost in costs.items():
-        fewest = min(r["rows"] for r in records if r["scanner"] == scanner)
-        rows.append((
-            NAMES[scanner], f"{fewest / 1e6:g} million", f"{1e9 * cost.first:.1f} ns",
-            f"{1e9 * cost.value:.1f} ns",
-            f"{1e9 * cost.update:.2f} ns", f"{1e3 * cost.task:.0f} ms", short(cost.driver),
-        ))  # fmt: skip
+def _constants(costs: dict[str, Cost]) -> Grid:
+    rows = [
+        (
+            NAMES[scanner], short(cost.start), *(
+                f"{1e9 * each:.3g} ns" for each in (cost.first, cost.value, cost.update, cost.box)
+            ), short(cost.driver),
+        )
+        for scanner, cost in costs.items()
+    ]  # fmt: skip
     header = (
-        "fitted to", "rows", "a value, first pass", "a value, others", "a row in a set",
-        "a partition", "the driver",
+        "fitted to", "to begin", "a value, first pass", "a value, others", "a row in a set",
+        "a row at a box", "the driver",
     )  # fmt: skip
     return Grid(header, rows)
 
@@ -158,13 +180,16 @@ def _check(costs: dict[str, Cost], records: Sequence[Record]) -> Grid:
     return Grid(header, rows)
 
 
-def _extended(costs: dict[str, Cost], records: Sequence[Record]) -> list[Grid]:
-    """What the model says of clusters; by the constants of Dask, where it has been run."""
+def _extended(costs: dict[str, Cost], records: Sequence[Record]) -> list[Captioned]:
+    """What the model says of clusters, by the constants of the local runs.
+
+    Those of Dask and Spark come from runs so short that starting the workers is most of them.
+    """
     local = [r for r in records if r["scanner"] == "local" and r["status"] == "optimal"]
     if not local:
         return []
     most = max(r["rows"] for r in local)
-    cost = costs.get("dask2", costs["local"])
+    cost = costs["local"]
     rows = []
     for r in (r for r in local if r["rows"] == most):
         for n_rows, workers in CLUSTERS:
@@ -174,7 +199,13 @@ def _extended(costs: dict[str, Cost], records: Sequence[Record]) -> list[Grid]:
         "rows", "depth", "workers", "passes", "scanned", "moved in all", "driver memory", "reading",
         "counting", "scheduler", "network", "time", "breaks first",
     )  # fmt: skip
-    return [Grid(header, rows)]
+    caption = (
+        "On paper: the passes and constants of the largest local run on more rows, with partitions of a million "
+        f"rows, {BANDWIDTH * 8 / 1e9:.0f} Gbit/s to each worker, 1 ms of the scheduler per task, "
+        f"results added up by {FAN_IN}, and one more pass for every {SHRINK}-fold of the rows. "
+        "The last column names what takes most of the time, and so must give way first."
+    )
+    return [(caption, Grid(header, rows))]
 
 
 def _cluster(cost: Cost, r: Record, n_rows: int, workers: int) -> tuple[str, ...]:
@@ -186,8 +217,8 @@ def _cluster(cost: Cost, r: Record, n_rows: int, workers: int) -> tuple[str, ...
     results = [one["result_bytes"] for one in passes]
     levels = max(1.0, math.log(max(2, tasks), FAN_IN))
     times = {
-        "reading": sum(cost.of_pass(n_rows, one | {"tasks": tasks, "sets": 0}) for one in passes)
-        / workers,
+        "reading": cost.start
+        + sum(cost.of_pass(n_rows, one | {"sets": 0}) for one in passes) / workers,
         "counting": sum(cost.update * n_rows * one["sets"] for one in passes) / workers,
         "the scheduler": len(passes) * SCHEDULING * tasks * (1 + 1 / (FAN_IN - 1)),
         "the network": sum(

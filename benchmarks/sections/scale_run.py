@@ -33,7 +33,7 @@ from opdt.scale import (
     open_scanner,
 )
 from opdt.scale.scanner import to_bytes
-from opdt.scale.works import Count, Pass
+from opdt.scale.works import Count, Fetch, Pass, Sift
 from opdt.solution import Budget
 from sections.scale_data import CLASS, TARGET
 
@@ -76,6 +76,7 @@ class Metered(Scanner):
             "kind": kind_of(task),
             "columns": len(set(task.columns)),
             "sets": n_sets(task),
+            "boxes": n_boxes(task),
             "tasks": parts,
             "seconds": time.perf_counter() - wall,
             "cpu": tree_seconds() - cpu,
@@ -98,6 +99,12 @@ def n_sets(task: Task) -> int:
     """Sets of axes whose cells a pass counts."""
     works = task.works if isinstance(task, Pass) else ()
     return sum(len(work.sets) for work in works if isinstance(work, Count))
+
+
+def n_boxes(task: Task) -> int:
+    """Boxes that a pass refines."""
+    works = task.works if isinstance(task, Pass) else ()
+    return sum(len(work.boxes) for work in works if isinstance(work, (Sift, Fetch)))
 
 
 def tree_seconds() -> float:
