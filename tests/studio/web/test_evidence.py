@@ -57,6 +57,8 @@ def click(page, testid: str, place: int = 0) -> None:
 
     def clicked() -> bool:
         found = page.find_elements("css selector", f'[data-testid="{testid}"]')
+        if len(found) <= place:
+            return False
         page.execute_script("arguments[0].click()", found[place])
         return True
 

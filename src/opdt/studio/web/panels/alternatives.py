@@ -214,9 +214,8 @@ def _rows(own: NDArray[np.bool_], rule: Rule, part: Part) -> tuple[str, ...]:
     more, fewer = int((other & ~own).sum()), int((own & ~other).sum())
     if not more and not fewer:
         return ("the same",)
-    return tuple(
-        f"{count:,} {word}" for count, word in ((more, "others"), (fewer, "fewer")) if count
-    )
+    words = (f"{more:,} other{'s' if more > 1 else ''}", f"{fewer:,} fewer")
+    return tuple(text for text, count in zip(words, (more, fewer), strict=True) if count)
 
 
 def _within(found: RashomonSet | None) -> float:

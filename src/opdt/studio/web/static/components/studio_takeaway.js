@@ -2,7 +2,7 @@
 const FILES = [
   ["report", "Report", "one HTML page with the rule, its numbers and pictures"],
   ["json", "Rule", "JSON, which opdt reads again"],
-  ["sql", "SQL", "an expression for SELECT: the class where the rule holds, else NULL"],
+  ["sql", "SQL", "the class where the rule holds, else NULL"],
   ["script", "Python", "a script that repeats exactly this analysis"],
   ["project", "Project", "all that was said and pinned, without the data; opens again here"],
 ];
@@ -69,7 +69,7 @@ export default {
           <button type="button" class="rule-button" :data-testid="'take-' + what" :aria-label="'Download: ' + title"
             :disabled="lacks(what) || (what === 'report' && it.busy)" @click="$emit('take', what)"
             >{{ what === "report" && it.busy ? "Writing …" : "Download" }}</button>
-          <pre v-if="it.shown === what && it.text" tabindex="0" :aria-label="title" data-testid="code">{{ it.text }}</pre>
+          <pre v-if="it.shown === what && it.text" tabindex="0" :class="'takeaway-' + what" :aria-label="title" data-testid="code">{{ it.text }}</pre>
         </li>
       </ul>
     </div>`,
