@@ -11,7 +11,7 @@ from opdt.problem.structure import MAX_DEPTH
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_share
 from opdt.studio.session import Session
-from opdt.studio.trade_off import TradeOff, TradeOffPoint
+from opdt.studio.trade_off import MAX_POINTS, TradeOff, TradeOffPoint
 from opdt.studio.web.panels.view import COMPONENTS, View, short
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import dropdown, field, panel, words
@@ -85,14 +85,14 @@ class _TradeOffPanel:
                 self._depths = ui.element("div")
             self._precision = NumberView("Minimum precision", "min-precision", "%", 100)
             self._precision.on("written", lambda e: self._limit("min_precision", e.args, _share))
+            self._errors = NumberView("Maximum errors", "max-errors", "", 1e9, "1")
+            self._errors.on("written", lambda e: self._limit("max_errors", e.args, _count))
             with ui.element("div").classes("trade-off-coverage"):
                 self._coverage = NumberView("Minimum coverage", "min-coverage", "", 1e9)
                 self._coverage.on(
                     "written", lambda e: self._limit("min_coverage", e.args, self._amount)
                 )
                 self._draw_unit()
-            self._errors = NumberView("Maximum errors", "max-errors", "", 1e9, "1")
-            self._errors.on("written", lambda e: self._limit("max_errors", e.args, _count))
 
     def _draw_unit(self) -> None:
         """Coverage is a share of the rows, or their number."""
@@ -157,8 +157,8 @@ class _TradeOffPanel:
         self._frontier.show(**self._frontier_state())
         tracing = "trade_off" in session.busy
         self._stop.set_visibility(tracing)
-        incomplete = session.trade_off is None or not session.trade_off.is_complete
-        self._ask.set_visibility(incomplete and not tracing and session.outcome is not None)
+        unfinished = session.trade_off is None or not _is_finished(session.trade_off)
+        self._ask.set_visibility(unfinished and not tracing and session.outcome is not None)
         if self._depth != work.max_depth:
             self._depth = work.max_depth
             self._show_depths()
@@ -266,7 +266,7 @@ def _known(value: float | None) -> float | None:
 
 def _prices(point: TradeOffPoint) -> str:
     if point.w_from is None or point.w_to is None:
-        return f"best for at most {_errors(point.errors)}, at no price"
+        return f"the best with at most {_errors(point.errors)}, but at no price"
     low = format_count(float(f"{point.w_from:.4g}"))
     if math.isinf(point.w_to):
         return f"the best from w = {low} on"
@@ -289,7 +289,18 @@ def _note(trade_off: TradeOff | None, *, tracing: bool) -> str:
         text += f", {n_points - n_priced} for some number of errors only (hollow)"
     if tracing:
         return text + "; looking for more …"
-    return text + ("; there are no others." if trade_off.is_complete else "; there may be others.")
+    if trade_off.is_complete:
+        return text + "; there are no others."
+    if _is_finished(trade_off):
+        return text + "; others lie between them."
+    return text + "; there may be others."
+
+
+def _is_finished(trade_off: TradeOff) -> bool:
+    """Whether tracing it again would tell no more: all is there, or as much as is drawn."""
+    return trade_off.is_complete or (
+        trade_off.path.complete and len(trade_off.points) >= MAX_POINTS
+    )
 
 
 def _share(text: str) -> float:
