@@ -200,8 +200,8 @@ def _extended(costs: dict[str, Cost], records: Sequence[Record]) -> list[Caption
         "counting", "scheduler", "network", "time", "breaks first",
     )  # fmt: skip
     caption = (
-        "On paper: the passes and constants of the largest local run on more rows, with partitions of a million "
-        f"rows, {BANDWIDTH * 8 / 1e9:.0f} Gbit/s to each worker, 1 ms of the scheduler per task, "
+        "On paper: the passes of the largest local run with the local constants, on more rows, in "
+        f"partitions of a million, {BANDWIDTH * 8 / 1e9:.0f} Gbit/s to each worker, 1 ms of the scheduler per task, "
         f"results added up by {FAN_IN}, and one more pass for every {SHRINK}-fold of the rows. "
         "The last column names what takes most of the time, and so must give way first."
     )
