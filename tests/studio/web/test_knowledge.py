@@ -62,6 +62,14 @@ def new_tab(browser, server):
     browser.get(server.url)
 
 
+def open_table(browser, server, path) -> None:
+    """Another table on a new page, once the one of the start is there."""
+    new_tab(browser, server)
+    wait_for(lambda: "patients.csv" in text_of(browser, "data-summary"))
+    all_of(browser, "upload-input")[0].send_keys(str(path))
+    wait_for(lambda: path.name in text_of(browser, "data-summary"))
+
+
 @pytest.fixture
 def page(browser, server):
     """The patients on a new page, with the class to find."""
@@ -141,6 +149,12 @@ def rename(page, group: int, name: str) -> None:
     box.send_keys(Keys.NULL, name, Keys.ENTER)
 
 
+def add_demand(page, name: str) -> None:
+    element(page, "add-demand").click()
+    wait_for(lambda: [e for e in all_of(page, "demand-on") if e.text == name])[0].click()
+    wait_for(lambda: text_of(page, "add-demand").startswith("+"))
+
+
 def names_of_groups(page) -> list[str]:
     """As the server has drawn them, not as they are being written."""
     labels = [each.get_attribute("aria-label") for each in all_of(page, "group-name")]
@@ -192,8 +206,7 @@ def test_features_are_put_into_groups_by_keys_alone(page, rule_of):
     page.execute_script("arguments[0].focus()", chip(page, "pulse"))
     press(page, " ")
     wait_for(lambda: "2 selected" in text_of(page, "selection"))
-    page.execute_script("arguments[0].focus()", element(page, "move-to"))
-    press(page, "a new group")  # a list goes to what is typed
+    element(page, "move-to-new").send_keys(Keys.ENTER)
     wait_for(lambda: members(page, 0) == ["age", "pulse"])
     wait_for(lambda: focused(page) == "group-name 0")
     press(page, "body", Keys.ENTER)  # the name is selected, so it is replaced
@@ -202,7 +215,8 @@ def test_features_are_put_into_groups_by_keys_alone(page, rule_of):
     wait_for(lambda: len(all_of(page, "group")) == 2)
     page.execute_script("arguments[0].focus()", chip(page, "pulse", 0))
     press(page, " ")
-    choose(page, "move-to", "group 1")
+    wait_for(lambda: [each.text for each in all_of(page, "move-to")] == ["body", "group 1"])
+    all_of(page, "move-to")[1].send_keys(Keys.ENTER)
     wait_for(lambda: (members(page, 0), members(page, 1)) == (["age"], ["pulse"]))
     wait_for(lambda: focused(page) == "chip 1 1")
     press(page, " ")
@@ -235,10 +249,7 @@ def test_groups_are_suggested_by_what_goes_together(browser, server, tmp_path):
         cm, kg = draw.randint(150, 200), draw.randint(50, 100)
         lines.append(f"{cm},{kg},{cm / 2.54:.1f},{'tall' if cm > 175 else 'short'}")
     (tmp_path / "bodies.csv").write_text("\n".join(lines))
-    new_tab(browser, server)
-    element(browser, "upload")
-    all_of(browser, "upload-input")[0].send_keys(str(tmp_path / "bodies.csv"))
-    wait_for(lambda: "bodies.csv" in text_of(browser, "data-summary"))
+    open_table(browser, server, tmp_path / "bodies.csv")
     choose(browser, "label", "class")
     wait_for(lambda: len(all_of(browser, "feature")) == 3)
     element(browser, "suggest-groups").click()
@@ -324,7 +335,7 @@ def test_a_tree_is_edited_by_clicking_its_nodes_and_leaves(page, rule_of):
 
 def test_directions_and_required_and_forbidden_features(page, rule_of):
     assert SUGAR in text_of(page, "sentence")
-    choose(page, "add-demand", "sugar")
+    add_demand(page, "sugar")
     choose(page, "direction", "< only: lower, more ‘ill’")
     expected = rule_of(directions={"sugar": "<"})
     assert WARD in expected
@@ -348,7 +359,7 @@ def test_directions_and_required_and_forbidden_features(page, rule_of):
 
 
 def test_a_category_has_directions_of_its_own(page, rule_of):
-    choose(page, "add-demand", "drug")
+    add_demand(page, "drug")
     choose(page, "direction", "≠ only: not to be of it")
     expected = rule_of(directions={"drug": "!="})
     assert WARD in expected
@@ -367,7 +378,7 @@ def test_what_conditions_may_be(page, rule_of):
     expected = rule_of(max_depth=3, once=True)
     assert WARDS not in expected
     shows(page, expected)
-    choose(page, "add-demand", "pulse")
+    add_demand(page, "pulse")
     choose(page, "use", "must be used")
     element(page, "missing-conditions").click()
     choose(page, "free-depth", "1")
@@ -383,10 +394,7 @@ def test_names_of_features_and_groups_are_only_ever_text(browser, server, tmp_pa
     name = f"{ATTACK} 'quoted' `twice` {{{{1+1}}}} :onclick=alert(1)"
     rows = [f"{k % 97},{'ab'[k % 2]},{'ill' if k % 97 > 50 else 'well'}" for k in range(120)]
     (tmp_path / "hostile.csv").write_text("\n".join([f"{name},ward,outcome", *rows]))
-    new_tab(browser, server)
-    element(browser, "upload")
-    all_of(browser, "upload-input")[0].send_keys(str(tmp_path / "hostile.csv"))
-    wait_for(lambda: "hostile.csv" in text_of(browser, "data-summary"))
+    open_table(browser, server, tmp_path / "hostile.csv")
     choose(browser, "label", "outcome")
     wait_for(lambda: len(all_of(browser, "feature")) == 2)
     drag(browser, all_of(browser, "feature")[0], element(browser, "new-group"))
@@ -401,8 +409,8 @@ def test_names_of_features_and_groups_are_only_ever_text(browser, server, tmp_pa
     choose(browser, "node-1", options[3].text)
     browser.execute_script("arguments[0].click()", all_of(browser, "feature")[0])
     wait_for(lambda: ATTACK[:20] in text_of(browser, "selection"))
-    first = browser.find_elements("css selector", "[data-testid=add-demand] option")[1]
-    choose(browser, "add-demand", first.get_property("textContent"))
+    element(browser, "add-demand").click()
+    element(browser, "demand-on").click()
     choose(browser, "use", "must be used")
     wait_for(lambda: "outcome" not in text_of(browser, "error"))
     assert ATTACK in text_of(browser, "demands")
@@ -418,9 +426,7 @@ def test_two_thousand_features_stay_usable(browser, server, tmp_path):
         cells = [str(draw.randrange(10)) for _ in range(1999)]
         lines.append(",".join([*cells, "ill" if row % 2 else "well"]))
     (tmp_path / "wide.csv").write_text("\n".join(lines))
-    new_tab(browser, server)
-    element(browser, "upload")
-    all_of(browser, "upload-input")[0].send_keys(str(tmp_path / "wide.csv"))
+    open_table(browser, server, tmp_path / "wide.csv")
     wait_for(lambda: "2,000 columns" in text_of(browser, "data-summary"))
     wait_for(lambda: "1 to 24 of 2,000" in text_of(browser, "feature-range"))
     assert len(all_of(browser, "feature")) == 24
@@ -430,12 +436,13 @@ def test_two_thousand_features_stay_usable(browser, server, tmp_path):
     wait_for(lambda: "1 to 24 of 110" in text_of(browser, "feature-range"))
     element(browser, "select-found").click()
     wait_for(lambda: "110 selected" in text_of(browser, "selection"))
-    choose(browser, "move-to", "a new group")
+    element(browser, "move-to-new").click()
     wait_for(lambda: len(members(browser, 0)) == 24)
     assert "and 86 more" in text_of(browser, "group")
-    element(browser, "find-demand").send_keys("gene 1998")
-    wait_for(lambda: len(all_of(browser, "add-demand")) == 1)
     element(browser, "add-demand").click()
+    element(browser, "find-demand").send_keys("gene 1998")
+    wait_for(lambda: len(all_of(browser, "demand-on")) == 1)
+    element(browser, "demand-on").click()
     choose(browser, "use", "must not be used")
     wait_for(lambda: element(browser, "undo").is_enabled())
     chips = browser.execute_script("return document.querySelectorAll('.know-chip').length")

@@ -41,7 +41,7 @@ class DemandsPart:
     def forget(self) -> None:
         """Start again with other data."""
         self._added: dict[str, None] = {}  # shown although nothing is demanded of them yet
-        self._sought = ""
+        self._open = False  # whether features are offered
         self._drawn: Any = None
         self._offered: Any = None
         self._ticked: Any = None
@@ -145,55 +145,59 @@ class DemandsPart:
         }
 
     def _draw_adder(self) -> None:
-        names = self._features.names
-        few = len(names) <= MOST_LISTED
-        free = [n for n in names if n not in {*self._demanded(), *self._added}] if few else []
-        now = (self._features.key, tuple(free))
+        """A button that opens the features: few are listed, among many one looks for a name."""
+        few = len(self._features.names) <= MOST_LISTED
+        now = (self._features.key, self._open, tuple(self._free("")) if few else None)
         if now == self._offered:
             return
         self._offered = now
         self._adder.clear()
         self._found.clear()
-        self._found.set_visibility(not few)
         with self._adder:
-            if few:
-                Choice(
-                    {"": "+ Add a demand on …", **{f"={name}": name for name in free}},
-                    "",
-                    lambda key: self._add(key[1:]) if key else None,
-                    label="Add a demand on a feature",
-                    testid="add-demand",
-                    key="add-demand",
-                )
-            else:
+            opener = press(
+                "Cancel" if self._open else "+ Add a demand on …",
+                self._turn,
+                label="Add no demand" if self._open else "Add a demand on a feature",
+                testid="add-demand",
+                key="add-demand",
+            )
+            opener.props["aria-expanded"] = "true" if self._open else "false"
+            if self._open and not few:
                 Field(
                     "",
                     self._look_for,
-                    label="Add a demand on a feature",
-                    hint="Add a demand on …",
+                    label="Find the feature of the demand",
+                    hint="Find a feature",
                     testid="find-demand",
                     key="find-demand",
                     live=True,
                 ).classes("studio-search")
+        if self._open and few:
+            self._draw_found(self._free(""), MOST_LISTED)
+
+    def _free(self, sought: str) -> list[str]:
+        """The features of which nothing is demanded and whose names hold some letters."""
+        taken = {*self._demanded(), *self._added}
+        return [name for name in self._features.found(sought) if name not in taken]
 
     def _look_for(self, sought: str) -> None:
-        self._sought = sought.strip()
         self._found.clear()
-        if not self._sought:
-            return
-        found = self._features.found(self._sought)
+        if sought.strip():
+            self._draw_found(self._free(sought), MOST_FOUND)
+
+    def _draw_found(self, found: list[str], most: int) -> None:
         with self._found:
-            for name in found[:MOST_FOUND]:
+            for name in found[:most]:
                 press(
-                    f"+ {short(name, 40)}",
+                    short(name, 40),
                     partial(self._add, name),
                     label=f"Add a demand on {short(name)}",
-                    testid="add-demand",
-                    key=f"add {name}",
+                    testid="demand-on",
+                    key=f"demand-on {self._features.loaded.names.index(name)}",
                 )
-            more = len(found) - MOST_FOUND
+            more = len(found) - most
             if more > 0 or not found:
-                text = f"and {more:,} more" if found else "No feature has such a name."
+                text = f"and {more:,} more" if found else "No other feature has such a name."
                 words("span", text, "studio-soft studio-small")
 
     def _draw_ticks(self) -> None:
@@ -226,10 +230,13 @@ class DemandsPart:
 
     # -- saying -----------------------------------------------------------------------------
 
+    def _turn(self) -> None:
+        self._open = not self._open
+        self.draw()
+
     def _add(self, name: str) -> None:
         self._added[name] = None
-        self._sought = ""
-        self._offered = None
+        self._open = False
         self.draw()
         index = self._features.loaded.names.index(name)
         self._fold.run(f"knowledge.focus('direction {index}')")

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import run, ui
 
 from opdt.studio.web.panels.chips import Chip
-from opdt.studio.web.panels.controls import Choice, Field, Fold, number, press, short
+from opdt.studio.web.panels.controls import Field, Fold, number, press, short
 from opdt.studio.web.panels.features import BUILT_IN, Features
 from opdt.studio.web.panels.group_box import Box
 from opdt.studio.web.panels.grouping import Taken, new_name, put
@@ -18,7 +18,6 @@ from opdt.studio.web.theme import words
 
 PAGE = 24  # features that are shown at a time, of the table and of each group
 MAX_GROUPS = 40
-_NEW = "new"  # a choice in the list of groups, which are known by their places
 
 
 class GroupsPart:
@@ -169,15 +168,21 @@ class GroupsPart:
             n = len(self._selected)
             words("b", first if n == 1 else f"{n:,} selected").props("role=status")
             inside = any(place is not None for _, place in self._selected)
-            options = {"": "move to …" if inside else "put into …"}
-            options |= {str(place): name for place, name in enumerate(self._groups)}
-            Choice(
-                options | {_NEW: "a new group"},
-                "",
-                self._put_selected,
-                label="Move the selected features to a group",
-                testid="move-to",
-                key="move-to",
+            words("span", "move to" if inside else "put into", "studio-soft")
+            for place, name in enumerate(self._groups):
+                press(
+                    short(name, 30),
+                    partial(self._put_selected, place),
+                    label=f"{'Move' if inside else 'Put'} into group {short(name)}",
+                    testid="move-to",
+                    key=f"move-to {place}",
+                )
+            press(
+                "a new group",
+                lambda: self._make(list(self._selected)),
+                label=f"{'Move' if inside else 'Put'} into a new group",
+                testid="move-to-new",
+                key="move-to-new",
             )
             if inside:
                 press(
@@ -306,16 +311,12 @@ class GroupsPart:
         together = list(self._selected) if taken in self._selected else [taken]
         return [(name, None) for name, _ in together] if copies is True else together
 
-    def _put_selected(self, key: str) -> None:
+    def _put_selected(self, place: int) -> None:
         taken = list(self._selected)
-        if key == _NEW:
-            self._make(taken)
-        elif key:
-            place = int(key)
-            self._move(taken, place)
-            # The list that was used is gone, so the feature has the focus.
-            index = self._features.loaded.names.index(taken[0][0])
-            self._fold.run(f"knowledge.focus('chip {place} {index}')")
+        self._move(taken, place)
+        # The button that was used is gone, so the feature has the focus.
+        index = self._features.loaded.names.index(taken[0][0])
+        self._fold.run(f"knowledge.focus('chip {place} {index}')")
 
     def _make(self, taken: list[Taken]) -> None:
         """Put features into a new group, whose name can be written at once."""
