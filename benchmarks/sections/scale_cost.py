@@ -203,7 +203,7 @@ def _extended(costs: dict[str, Cost], records: Sequence[Record]) -> list[Caption
         "On paper: the passes of the largest local run with the local constants, on more rows, in "
         f"partitions of a million, {BANDWIDTH * 8 / 1e9:.0f} Gbit/s to each worker, 1 ms of the "
         f"scheduler per task, results added up by {FAN_IN}, and one more pass for every "
-        f"{SHRINK}-fold of the rows. The last column names what takes most of the time, and so must give way first."
+        f"{SHRINK}-fold of the rows. The last column names what takes most of the time."
     )
     return [(caption, Grid(header, rows))]
 
