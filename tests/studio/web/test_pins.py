@@ -134,6 +134,18 @@ def test_the_numbers_of_a_pinned_rule_follow_the_price_of_an_error(page, wines):
     assert f"−{format_count(-difference)}" in text_of(page, "pinned")
 
 
+def test_a_rule_without_its_column_has_no_numbers(page, wines):
+    element(page, "pin").click()
+    wait_for(lambda: sentences(page))
+    assert wines.discovered().rule.features[0] == wines.solver.loaded.names[0]
+    if not page.find_elements("css selector", "[data-testid=kind]"):
+        element(page, "data-columns").click()
+    choose(page, "kind", "ignored")  # the first column of the table
+    wait_for(lambda: text_of(page, "pinned-unmeasured"))
+    element(page, "undo").click()
+    wait_for(lambda: lines(page, "pinned") == expected(wines, wines.discovered().rule))
+
+
 def test_differences_have_a_sign_and_say_which_is_better():
     X, y = {"age": [20, 30, 40, 50]}, ["well", "ill", "ill", "ill"]
     from opdt import Condition, Rule

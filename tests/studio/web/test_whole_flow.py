@@ -211,6 +211,7 @@ def _check_sql(expression: str, frame: Any, rule: Rule) -> None:
 def check_the_page(expert: Expert, rule: Rule) -> None:
     """A reload keeps the work; undo and redo; dark; narrow."""
     page = expert.page
+    page.execute_script("localStorage.removeItem('opdt-studio-mode')")  # chosen by another test
     page.refresh()
     wait_for(lambda: text_of(page, "sentence") == rule.to_english())
     wait_for(lambda: _pinned(page) == 2)

@@ -85,8 +85,10 @@ class _Pins:
         if now is not None and not is_pinned:
             rules.append(_row(now, None, numbers) | {"isNow": True})
         measured = {each.rule: each for each in session.pins}
+        gone = {*session.work.ignored, session.work.label}
         for pinned in session.work.pinned:
-            reports = _reports(measured.get(pinned.rule))
+            is_whole = gone.isdisjoint(pinned.rule.features)
+            reports = _reports(measured.get(pinned.rule) if is_whole else None)
             is_now = pinned.rule == now
             row = _row(pinned.rule, pinned.note, reports, None if is_now else numbers)
             rules.append(row | {"isNow": is_now})

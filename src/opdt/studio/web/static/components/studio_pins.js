@@ -60,7 +60,8 @@ export default {
                 <small v-if="cell.detail">{{ cell.detail }}</small>
               </td>
             </tr>
-            <tr v-if="!rule.lines.length"><td colspan="5" class="studio-soft">not measured on the present classes</td></tr>
+            <tr v-if="!rule.lines.length"><td colspan="5" class="studio-soft" data-testid="pinned-unmeasured"
+              >Not measured: it needs a column that is no feature now.</td></tr>
           </tbody>
         </table>
       </div>
