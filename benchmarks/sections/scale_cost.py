@@ -206,8 +206,10 @@ def _extended(costs: dict[str, Cost], records: Sequence[Record]) -> list[Caption
         "counting", "scheduler", "network", "time", "breaks first",
     )  # fmt: skip
     caption = (
-        "On paper, not measured: the passes of the largest local run with the local constants, on more rows, "
-        f"assuming partitions of a million, {BANDWIDTH * 8 / 1e9:.0f} Gbit/s to each worker, 1 ms of the "
+        "On paper, not measured: the passes of the largest local run with the "
+        "local constants, on more rows, "
+        f"assuming partitions of a million, {BANDWIDTH * 8 / 1e9:.0f} Gbit/s to "
+        f"each worker, 1 ms of the "
         f"scheduler per task, results added up by {FAN_IN}, and one more pass for every "
         f"{SHRINK}-fold of the rows. The last column names what takes most of the time."
     )
