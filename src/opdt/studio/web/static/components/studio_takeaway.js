@@ -2,7 +2,7 @@
 const FILES = [
   ["report", "Report", "one HTML page with the rule, its numbers and pictures"],
   ["json", "Rule", "JSON, which opdt reads again"],
-  ["sql", "SQL", "the class, or NULL where it says nothing"],
+  ["sql", "SQL", "the rule's class, or NULL"],
   ["script", "Python", "a script that repeats exactly this analysis"],
   ["project", "Project", "all that was said and pinned, without the data; opens again here"],
 ];
