@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from browser import choose, element, text_of, wait_for
 from opdt import Condition, Rule
 from opdt.report.formats import format_count, format_share
-from opdt.studio.web.panels.wording import rule_parts
+from opdt.studio.web.panels.wording import advice, rule_parts
 from studio.web.opened import Asked, answered, new_tab, open_dataset
 from studio_server import running
 
@@ -113,6 +113,23 @@ def test_names_of_features_and_the_class_stand_out():
         ("class", "ill"),
         ("word", "."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "cure"),
+    [
+        ({"min_precision": 1.0, "min_coverage": 0.9}, "less precision than 100.0 %"),
+        ({"max_errors": 0, "min_coverage": 100}, "less coverage than 100 rows"),
+        ({"max_errors": 0, "min_coverage": 0.9}, "allow more than 0 errors"),
+        ({"min_precision": 1.0, "min_coverage": 0.9, "max_depth": 1}, "more than one condition"),
+    ],
+)
+def test_demands_that_no_rule_meets_are_named(said, cure):
+    asked = Asked("irises")
+    outcome = asked.solver.solve(asked.first.change(**said))
+    assert outcome.rule is None
+    assert cure in (told := advice(outcome) or "")
+    assert told.endswith(".")
 
 
 # -- the region ------------------------------------------------------------------------------------
