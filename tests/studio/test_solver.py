@@ -190,6 +190,16 @@ def test_pinned_rules_stand_side_by_side() -> None:
     assert (one.train, one.held_out, one.note) == (outcome.train, outcome.held_out, "mine")
 
 
+def test_pinned_rules_on_columns_that_are_left_out_are_not_measured() -> None:
+    work = first(PATIENTS, w=3.0)
+    rule = SOLVER.solve(work).rule
+    assert rule is not None
+    work = work.change(pinned=(Pinned(rule, ""),))
+    ignored = work.change(kinds={**work.kinds, rule.features[0]: "ignored"})
+    assert SOLVER.compare(ignored) == ()
+    assert len(SOLVER.compare(work)) == 1
+
+
 def test_every_point_of_the_trade_off_can_be_chosen() -> None:
     work = first(PATIENTS, target="ill", max_errors=1)
     paths = []

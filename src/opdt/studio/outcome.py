@@ -156,7 +156,8 @@ def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> 
 
 
 def compare(work: Work, split: Split) -> tuple[Comparison, ...]:
-    """The pinned rules side by side."""
+    """The pinned rules side by side, but for those on columns that are not features now."""
+    features = set(split.train.source.names)
     return tuple(
         Comparison(
             pinned.rule,
@@ -168,6 +169,7 @@ def compare(work: Work, split: Split) -> tuple[Comparison, ...]:
             else rule_report(pinned.rule, split.held_out.source, split.held_out.labels, work.w),
         )
         for pinned in work.pinned
+        if features.issuperset(pinned.rule.features)
     )
 
 

@@ -251,16 +251,6 @@ class Work:
         given["time_limit"] = self.time_limit
         return given
 
-    def _used_groups(self) -> dict[str, tuple[str, ...]]:
-        used = {name: each for name, each in self.groups.items() if name in self.structure.group}
-        for name, features in used.items():
-            if not features:
-                raise InputError(
-                    f"group {name!r} is empty; put features into it, or choose another group in "
-                    "the structure."
-                )
-        return used
-
     def demands(self) -> dict[str, Any]:
         """The arguments of `opdt.Constraints` that are not their defaults."""
         plain = Constraints()
