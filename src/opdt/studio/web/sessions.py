@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -85,6 +88,15 @@ class Sessions:
         held = self._held.pop(owner, None)
         if held is not None:
             held.session.close()
+            del held
+            await asyncio.to_thread(_give_back)
+
+
+def _give_back() -> None:
+    """Give freed memory back to the system; glibc would keep it for later."""
+    gc.collect()
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim(0)
 
 
 def listen(session: Session, topic: str, callback: Callable[[Any], Any]) -> None:

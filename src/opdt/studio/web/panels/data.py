@@ -141,7 +141,7 @@ class _DataPanel:
                 box = ui.element("input").classes("studio-input studio-search")
                 box.props("type=search placeholder='Find a column' data-testid=find-column")
                 box.props["aria-label"] = "Find a column"
-                box.props["value"] = self._sought
+                box.props["defaultValue"] = self._sought
                 box.on(
                     "change",
                     lambda event: self._show(sought=str(event.args).casefold().strip(), page=0),
