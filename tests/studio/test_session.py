@@ -245,6 +245,27 @@ def test_a_deep_search_tells_its_progress_and_can_be_stopped(tmp_path: Path) -> 
     on_loop(scene)
 
 
+def test_a_search_goes_on_when_someone_comes_back_but_not_if_it_was_stopped(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        one, listener = await deep_search(tmp_path)
+        await progress(listener)
+        one.leave()
+        await one.settled()
+        assert not one.busy
+        one.come_back()
+        assert "solve" in one.busy
+        one.stop("solve")
+        await one.settled()
+        one.leave()
+        one.come_back()
+        assert "solve" not in one.busy
+        one.close()
+
+    on_loop(scene)
+
+
 def test_a_newer_question_ends_a_deep_search(tmp_path: Path) -> None:
     async def scene() -> None:
         one, listener = await deep_search(tmp_path)

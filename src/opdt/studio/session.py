@@ -368,6 +368,17 @@ class Session:
         """End the job of a kind, or all; what they have found by then is the answer."""
         self._jobs.stop(kind)
 
+    def leave(self) -> None:
+        """End all jobs, as nobody looks on; `come_back` takes the search up again."""
+        self._left = "solve" in self.busy
+        self._jobs.stop(None)
+
+    def come_back(self) -> None:
+        """Go on with the search that `leave` has ended, but not with one that the user stopped."""
+        if self._left or not self.is_current:
+            self.refresh()
+        self._left = False
+
     def close(self) -> None:
         """End everything and let go of the data."""
         self._jobs.close()

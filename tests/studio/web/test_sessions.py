@@ -43,14 +43,14 @@ def test_a_tab_keeps_its_session_over_a_reload_and_loses_it_when_it_is_closed():
         stranger, _ = sessions.attach(Visit("one tab"), "bob")
         assert len({id(each) for each in (mine, other, stranger)}) == 3
         first.leave()
-        assert mine.done == ["stop"]
+        assert mine.done == ["leave"]
         again = Visit("one tab")
         assert sessions.attach(again, "ann") == (mine, False)
         await asyncio.sleep(0.2)
-        assert mine.done == ["stop", "refresh"]
+        assert mine.done == ["leave", "come_back"]
         again.leave()
         await asyncio.sleep(0.2)
-        assert mine.done == ["stop", "refresh", "stop", "close"]
+        assert mine.done == ["leave", "come_back", "leave", "close"]
         assert len(sessions) == 2
         sessions.close()
         assert other.done == stranger.done == ["close"]

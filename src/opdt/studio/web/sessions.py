@@ -64,7 +64,7 @@ class Sessions:
             held.closing = None
         held.clients.add(client.id)
         if not is_new:
-            held.session.refresh()  # a search that was stopped when the page went goes on
+            held.session.come_back()
         client.on_delete(lambda: self._detach(owner, client.id))
         return held.session, is_new
 
@@ -80,7 +80,7 @@ class Sessions:
             return
         held.clients.discard(client_id)
         if not held.clients and held.closing is None:
-            held.session.stop()
+            held.session.leave()
             held.closing = background_tasks.create(self._close_later(owner), name="close session")
 
     async def _close_later(self, owner: Owner) -> None:
