@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from opdt.engines.search import jit
 
 PREAMBLE = """
 import json
@@ -119,3 +122,19 @@ def test_compiling_is_announced_once_and_only_when_it_happens(tmp_path: Path) ->
         said.append(done.stderr.count("compiles its search kernels"))
     plain = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     assert said == ([0, 0] if plain else [1, 0])
+
+
+def test_ctrl_c_waits_until_numba_is_loaded() -> None:
+    seen = []
+
+    def interrupted() -> None:
+        with jit._uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            seen.append("to the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert seen == ["to the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    jit.load_numba.cache_clear()
+    jit.load_numba()  # again and again, nothing is lost

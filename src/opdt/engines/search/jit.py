@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from numba import njit
@@ -28,6 +32,7 @@ def announce_compilation(entry: Any) -> None:
     `entry` is a kernel about to be called: it is compiled already in this process, or lies on
     disk from an earlier one, or this first call after installation compiles it.
     """
+    load_numba()
     if _announced:
         return
     try:
@@ -39,3 +44,34 @@ def announce_compilation(entry: Any) -> None:
         logging.getLogger("opdt").warning(
             "opdt compiles its search kernels; this takes about 10 seconds, once per installation."
         )
+
+
+@cache
+def load_numba() -> None:
+    """Fill Numba's tables of what it can compile, once in a process.
+
+    The first kernel would do it. If Ctrl-C came just then, the tables would stay half filled and
+    every kernel of the process would fail from then on, so here it has to wait.
+    """
+    from numba.core.registry import cpu_target
+
+    with _uninterrupted():
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the end; other threads never see it."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield
+        return
+    came: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *how: came.append(how))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came and callable(before):
+        before(*came[0])
