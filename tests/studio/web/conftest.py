@@ -1,4 +1,4 @@
-"""A browser for the tests of a module."""
+"""A server for all tests, a browser for those of a module, and a tab for each."""
 
 from __future__ import annotations
 
@@ -17,3 +17,20 @@ def browser(tmp_path_factory):
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         driver.set_window_size(1280, 900)
         yield driver
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    from studio_server import running
+
+    with running(tmp_path_factory.mktemp("data")) as server:
+        yield server
+
+
+@pytest.fixture
+def page(browser, server):
+    from studio.web.opened import new_tab
+
+    with new_tab(browser, server.url) as page:
+        yield page
+        assert page.title == "opdt Studio"

@@ -13,8 +13,7 @@ from browser import choose, element, text_of, wait_for
 from opdt.analysis.permutation import format_p_value, permutation_test
 from opdt.studio.web.panels.alternatives import exchange_sentence, list_alternatives
 from opdt.studio.web.panels.evidence import PAGE, result_words, wrong_parts
-from studio.web.opened import Asked, answered, new_tab, open_dataset
-from studio_server import running
+from studio.web.opened import Asked, answered, open_dataset
 
 ATTACK = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
 N_ROWS = 900
@@ -32,19 +31,6 @@ def noisy(tmp_path_factory):
     path = tmp_path_factory.mktemp("noisy") / "noisy.csv"
     path.write_text("\n".join(lines))
     return path
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory, noisy):
-    with running(tmp_path_factory.mktemp("data")) as server:
-        yield server
-
-
-@pytest.fixture
-def page(browser, server):
-    with new_tab(browser, server.url) as page:
-        yield page
-        assert page.title == "opdt Studio"
 
 
 @pytest.fixture(scope="module")

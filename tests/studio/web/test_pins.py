@@ -10,15 +10,8 @@ from opdt import rule_report
 from opdt.report.formats import format_count, format_share
 from opdt.studio.web.panels.pins import LONGEST_NOTE, rule_numbers
 from studio.web.opened import Asked, new_tab, open_dataset
-from studio_server import running
 
 NOTE = "<b>first</b> thought"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("data")) as server:
-        yield server
 
 
 @pytest.fixture

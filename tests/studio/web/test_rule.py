@@ -13,24 +13,10 @@ from browser import choose, element, text_of, wait_for
 from opdt import Condition, Rule
 from opdt.report.formats import format_count, format_share
 from opdt.studio.web.panels.wording import advice, rule_parts
-from studio.web.opened import Asked, answered, new_tab, open_dataset
-from studio_server import running
+from studio.web.opened import Asked, answered, open_dataset
 
 ATTACK = "<img src=x onerror=document.title='owned'> {{1+1}} \"quoted\""
 SECTIONS = ("sentence", "report-train", "report-held-out", "funnel", "region")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("data")) as server:
-        yield server
-
-
-@pytest.fixture
-def page(browser, server):
-    with new_tab(browser, server.url) as page:
-        yield page
-    assert browser.title == "opdt Studio"
 
 
 @pytest.fixture(scope="module")

@@ -16,22 +16,8 @@ from opdt.studio.web.panels.takeaway import DIALECT_TITLES
 from opdt.studio.work import Work
 from studio.web.downloads import downloaded
 from studio.web.opened import Asked, new_tab, open_dataset
-from studio_server import running
 
 HOSTILE = "</pre><img src=x onerror=document.title='owned'>"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("data")) as server:
-        yield server
-
-
-@pytest.fixture
-def page(browser, server):
-    with new_tab(browser, server.url) as page:
-        yield page
-        assert page.title == "opdt Studio"
 
 
 @pytest.fixture(scope="module")

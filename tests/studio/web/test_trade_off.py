@@ -9,8 +9,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from browser import choose, element, text_of, wait_for
-from studio.web.opened import Asked, answered, new_tab, open_dataset
-from studio_server import running
+from studio.web.opened import Asked, answered, open_dataset
 
 SLIDE = """
     const slider = document.querySelector("[data-testid=price-slider]");
@@ -20,18 +19,6 @@ SLIDE = """
     }
     slider.dispatchEvent(new Event("change", {bubbles: true}));
 """
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("data")) as server:
-        yield server
-
-
-@pytest.fixture
-def page(browser, server):
-    with new_tab(browser, server.url) as page:
-        yield page
 
 
 @pytest.fixture(scope="module")
