@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # No profile has a deadline: tests check results, and a first call compiles. The same examples every
 # time, so that who changes nothing breaks nothing; "thorough" draws new ones.
 UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("default", max_examples=60, derandomize=True, **UNTIMED)
-settings.register_profile("ci", max_examples=90, derandomize=True, print_blob=True, **UNTIMED)
+settings.register_profile("default", max_examples=50, derandomize=True, **UNTIMED)
+settings.register_profile("ci", max_examples=50, derandomize=True, print_blob=True, **UNTIMED)
 settings.register_profile("thorough", max_examples=2000, print_blob=True, **UNTIMED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

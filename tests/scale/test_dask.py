@@ -103,7 +103,7 @@ def slow_frame(table: pa.Table, n_parts: int, seconds: float) -> Any:
 # -- the same answer -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("first", range(0, 80, CHUNK))
+@pytest.mark.parametrize("first", range(0, 40, CHUNK))
 def test_workers_find_the_rules_of_the_in_memory_engine(client: Any, first: int) -> None:
     for seed in range(first, first + CHUNK):
         style = ["nullable", "arrow"][seed % 2]
@@ -111,7 +111,7 @@ def test_workers_find_the_rules_of_the_in_memory_engine(client: Any, first: int)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(100, 400, CHUNK))
+@pytest.mark.parametrize("first", range(40, 400, CHUNK))
 def test_workers_find_the_rules_of_hundreds_of_larger_tables(client: Any, first: int) -> None:
     for seed in range(first, first + CHUNK):
         style = ["nullable", "arrow"][seed % 2]

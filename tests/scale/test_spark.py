@@ -73,14 +73,14 @@ def slow_frame(spark: Any, table: pa.Table, n_parts: int, seconds: float) -> Any
     return frame.mapInArrow(wait, frame.schema)
 
 
-@pytest.mark.parametrize("first", range(0, 30, CHUNK))
+@pytest.mark.parametrize("first", range(0, 20, CHUNK))
 def test_executors_find_the_rules_of_the_in_memory_engine(spark: Any, first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_case(seed, lambda parts: frame_of(spark, parts), max_rows=1000, uniform=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(100, 250, CHUNK))
+@pytest.mark.parametrize("first", range(20, 250, CHUNK))
 def test_executors_find_the_rules_of_larger_tables(spark: Any, first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_case(seed, lambda parts: frame_of(spark, parts), uniform=True)

@@ -251,6 +251,8 @@ def test_a_search_goes_on_when_someone_comes_back_but_not_if_it_was_stopped(
     async def scene() -> None:
         one, listener = await deep_search(tmp_path)
         await progress(listener)
+        one.come_back()  # a reload comes back before it leaves
+        assert "solve" in one.busy
         one.leave()
         await one.settled()
         assert not one.busy

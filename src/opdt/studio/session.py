@@ -61,6 +61,7 @@ class Session:
         self._observers = Observers(TOPICS)
         self._jobs = Jobs(self._tell_busy, self._fail)
         self._solver: Solver | None = None
+        self._left = False  # whether a search was ended because nobody looked on
         self._traded: Work | None = None  # what the trade-off was traced for
         self._forget()
 

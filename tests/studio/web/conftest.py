@@ -1,4 +1,4 @@
-"""A server for all tests, a browser for those of a module, and a tab for each."""
+"""A server and a browser for the tests of a module, and a tab for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def browser(tmp_path_factory):
         yield driver
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory):
     from studio_server import running
 
