@@ -76,6 +76,31 @@ print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))
 """
 
 
+# Four threads ask for the first rule of the process together, and are switched very often.
+THREADS = """
+import json, sys, threading
+import opdt
+import opdt.engines.search.jit
+
+sys.setswitchinterval(1e-6)
+together = threading.Barrier(4)
+found = []
+
+def solve():
+    together.wait()
+    try:
+        solution = opdt.discover({"x": [1, 2, 3, 4], "z": [2, 1, 4, 3]}, [0, 0, 1, 1])
+        found.append([solution.status.value, solution.value])
+    except Exception as error:
+        found.append(repr(error))
+
+threads = [threading.Thread(target=solve) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(json.dumps(found))
+"""
+
+
 def run(script: str, **environment: str) -> Any:
     """What a fresh process prints, which may be told nothing but where the library is."""
     out = subprocess.run(
@@ -138,3 +163,7 @@ def test_ctrl_c_waits_until_numba_is_loaded() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     jit.load_numba.cache_clear()
     jit.load_numba()  # again and again, nothing is lost
+
+
+def test_threads_that_start_at_once_load_numba_once() -> None:
+    assert run(THREADS) == [["optimal", 2]] * 4

@@ -51,11 +51,13 @@ def load_numba() -> None:
     """Fill Numba's tables of what it can compile, once in a process.
 
     The first kernel would do it. If Ctrl-C came just then, the tables would stay half filled and
-    every kernel of the process would fail from then on, so here it has to wait.
+    every kernel of the process would fail from then on, so here it has to wait. So has a second
+    thread: Numba fills its tables under the lock of its compiler, which is not taken for us.
     """
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
-    with _uninterrupted():
+    with _uninterrupted(), global_compiler_lock:
         cpu_target.typing_context.refresh()
         cpu_target.target_context.refresh()
 
