@@ -37,3 +37,9 @@ class EngineFailure(OpdtError, RuntimeError):
 
 class OpdtWarning(UserWarning):
     """Something about the data worth knowing; silence it with `warnings.filterwarnings`."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception of another library says, without the lines that follow, or its name."""
+    lines = str(error).strip().split("\n")
+    return lines[0].strip().rstrip(".:") or type(error).__name__

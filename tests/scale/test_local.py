@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -13,6 +14,8 @@ import pytest
 import opdt
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.scale import LocalScanner, PassProgress, discover_partitioned, local
+from opdt.scale.lazy import dask_frame
+from opdt.scale.schema import agree
 from opdt.solution import Budget, Progress, Status, StopReason
 from scale.partitions import cut, shown
 from scale.test_search_refining import random_rows
@@ -116,6 +119,28 @@ def test_a_file_deleted_during_the_run_is_named(tmp_path: Path) -> None:
     limits = Budget(threads=1, progress=delete)
     with pytest.raises(InputError, match=r"cannot read '.*part1\.parquet': "):
         discover_partitioned(source, "y", budget=limits)
+
+
+def test_text_files_are_read_however_each_of_them_is_written(tmp_path: Path) -> None:
+    """Separators, decimal marks, encodings and packing are found as for one file in memory."""
+    rng = np.random.default_rng(4)
+    size, town = rng.integers(0, 40, 300) / 8, rng.choice(["Köln", "Ulm", "Lübeck"], 300)
+    y = np.where((size >= 2) & (town == "Köln"), "a", "b")
+    frame = pd.DataFrame({"größe": size, "ort": town, "y": y})
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    frame[:100].to_csv(folder / "1.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    frame[100:200].to_csv(folder / "2.tsv", index=False, sep="\t")
+    frame[200:].to_csv(folder / "3.CSV.gz", index=False, compression="gzip")
+    expected = opdt.discover(frame, "y", target="a")
+    assert expected.rule is not None
+    assert set(expected.rule.features) == {"größe", "ort"}
+    assert shown(discover_partitioned(folder, "y", target="a")) == shown(expected)
+    schema = agree(LocalScanner(folder).sources(), "y")
+    pytest.importorskip("dask.dataframe")
+    assert shown(discover_partitioned(dask_frame(folder, schema), "y", target="a")) == shown(
+        expected
+    )
 
 
 def test_a_csv_file_with_a_bad_row_is_named(tmp_path: Path) -> None:

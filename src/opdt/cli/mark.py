@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.table import column_names
+from opdt.table.read import PARQUET
 from opdt.table.textfile import examine, text_ending
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-PARQUET = (".parquet", ".pq")
 
 
 def check_marked(frame: Any, column: str, out: Path | None) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from opdt.arguments import require_pyarrow
-from opdt.cli.mark import PARQUET, SEPARATORS, check_marked, write_marked
-from opdt.errors import InputError
+from opdt.cli.mark import SEPARATORS, check_marked, write_marked
+from opdt.errors import InputError, first_line
 from opdt.rules import Rule, RuleSet
 from opdt.table import column_names, read_frame
+from opdt.table.read import PARQUET
 
 BATCH_ROWS = 1 << 17
 
@@ -42,7 +43,7 @@ def mark_files(
         for file in files:
             place = draft / file.absolute().relative_to(root)
             place.parent.mkdir(parents=True, exist_ok=True)
-            mark = _mark_parquet if file.suffix in PARQUET else _mark_text
+            mark = _mark_parquet if file.suffix.lower() in PARQUET else _mark_text
             fired, rows = mark(rule, file, column, place)
             covered, n_rows = covered + fired, n_rows + rows
         os.replace(draft, out)
@@ -127,5 +128,4 @@ def _batches(file: Path, source: Any) -> Iterator[Any]:
 
 
 def _unreadable(file: Path, error: Exception) -> InputError:
-    reason = str(error).strip().split("\n")[0].rstrip(".")
-    return InputError(f"cannot read {str(file)!r}: {reason}.")
+    return InputError(f"cannot read {str(file)!r}: {first_line(error)}.")

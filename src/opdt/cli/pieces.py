@@ -83,8 +83,8 @@ def check_plain(written: Mapping[str, str | None]) -> None:
     for name, value in written.items():
         if value is not None:
             raise InputError(
-                f"'{names[name]}' is for one text file in memory; files read in pieces are in "
-                "UTF-8 with decimal points, and their delimiter is found."
+                f"'{names[name]}' is for one text file in memory; how files read in pieces are "
+                "written is found for each of them."
             )
 
 

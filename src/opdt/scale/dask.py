@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from opdt.errors import EngineFailure, InputError, OpdtError
+from opdt.errors import EngineFailure, InputError, OpdtError, first_line
 from opdt.scale.scanner import (
     Parts,
     Scanner,
     Source,
     Task,
     Watch,
-    first_line,
     from_bytes,
     require,
     to_bytes,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opdt.rules import Rule, RuleSet
 from opdt.scale.front import open_scanner
 from opdt.scale.keys import column_of, weight_values
-from opdt.scale.local import LocalScanner, find_files
+from opdt.scale.local import LocalScanner, find_files, open_fragment
 from opdt.scale.scanner import Parts, Task, require
 from opdt.scale.schema import Layout, Schema, agree
 from opdt.table.kinds import unknown_column
@@ -117,8 +117,8 @@ def dask_frame(paths: Any, schema: Schema) -> Any:
     parts = scanner.parts(types.names)
     return frames.from_map(
         _read_part,
-        [part.fragment for part in parts],
         [part.path for part in parts],
+        [part.groups for part in parts],
         types=types,
         meta=types.empty_table().to_pandas(types_mapper=pandas.ArrowDtype),
     )
@@ -136,9 +136,11 @@ def _common_types(scanner: LocalScanner, schema: Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _read_part(fragment: Any, path: str, types: pa.Schema, columns: list[str] | None = None) -> Any:
-    """Some columns of a piece of a file; the path is there for errors to name."""
+def _read_part(
+    path: str, groups: tuple[int, ...], types: pa.Schema, columns: list[str] | None = None
+) -> Any:
+    """Some columns of a piece of a file, opened where it is read."""
     names = types.names if columns is None else list(columns)
     wanted = pa.schema([types.field(name) for name in names])
-    table = fragment.to_table(columns=names).cast(wanted)
+    table = open_fragment(path, groups).to_table(columns=names).cast(wanted)
     return table.to_pandas(types_mapper=require("pandas", "dask").ArrowDtype)

@@ -16,12 +16,11 @@ import pyarrow.csv as text
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from opdt.errors import InputError
+from opdt.errors import InputError, first_line
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
-from opdt.table.read import MISSING_TEXT
+from opdt.table.read import PARQUET, arrow_options
+from opdt.table.textfile import UTF8, examine, text_ending
 
-PARQUET = (".parquet", ".pq")
-TEXT = (".csv", ".tsv", ".txt")
 BATCH_ROWS = 1 << 17
 BUFFER = 1 << 18  # bytes of a column that are read at once
 ROWS_PER_PART = 1 << 20  # row groups are read together up to so many rows
@@ -63,7 +62,7 @@ class LocalScanner(Scanner):
 
     def _schema(self, path: str) -> pa.Schema:
         if path not in self._fragments:
-            self._fragments[path] = next(_dataset(path).get_fragments())
+            self._fragments[path] = open_fragment(path)
         return self._fragments[path].physical_schema
 
     @property
@@ -73,7 +72,7 @@ class LocalScanner(Scanner):
 
     def known_rows(self) -> int | None:
         """The number of rows in the footers of Parquet files; None where a file is none."""
-        if not all(path.endswith(PARQUET) for path in self.paths):
+        if not all(is_parquet(path) for path in self.paths):
             return None
         self.sources()
         return sum(int(self._fragments[path].count_rows()) for path in self.paths)
@@ -84,7 +83,7 @@ class LocalScanner(Scanner):
         for path in self.paths:
             _guarded(path, self._schema, path)
             fragment = self._fragments[path]
-            if not path.endswith(PARQUET):
+            if not is_parquet(path):
                 out.append(_Part(path, fragment, os.path.getsize(path)))
                 continue
             out.extend(_guarded(path, _row_groups, path, fragment, set(columns)))
@@ -123,7 +122,7 @@ def find_files(paths: Any) -> tuple[str, ...]:
     for one in (os.fspath(path) for path in given):
         path = Path(one)
         if path.is_dir():
-            found = [str(p) for p in path.rglob("*") if str(p).endswith((*PARQUET, *TEXT))]
+            found = [str(p) for p in path.rglob("*") if p.is_file() and _is_table(str(p))]
         elif path.is_file():
             found = [one]
         else:
@@ -131,31 +130,39 @@ def find_files(paths: Any) -> tuple[str, ...]:
         if not found:
             raise InputError(f"there is no Parquet or CSV file at {one!r}.")
         for name in found:
-            if not name.endswith((*PARQUET, *TEXT)):
+            if not _is_table(name):
                 raise InputError(
-                    f"cannot tell what {name!r} holds; partitions end in "
-                    f"{', '.join((*PARQUET, *TEXT))}."
+                    f"cannot tell what {name!r} holds; partitions end in .csv, .tsv, .txt (also "
+                    "with .gz), .parquet or .pq."
                 )
         out.extend(sorted(found))
     return tuple(dict.fromkeys(out))
 
 
+def is_parquet(path: str) -> bool:
+    """Whether a file is one of Parquet, by its name."""
+    return path.lower().endswith(PARQUET)
+
+
+def _is_table(path: str) -> bool:
+    return is_parquet(path) or text_ending(Path(path)) is not None
+
+
+def open_fragment(path: str, groups: Sequence[int] = ()) -> Any:
+    """A file, or some row groups of it, for pyarrow to read."""
+    fragment = next(_dataset(path).get_fragments())
+    return fragment.subset(row_group_ids=list(groups)) if groups else fragment
+
+
 def _dataset(path: str) -> Any:
-    if path.endswith(PARQUET):
+    if is_parquet(path):
         return ds.dataset(path, format="parquet")
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
-        header = file.readline()
-    separator = max(",;\t", key=header.count)
-    options = text.ConvertOptions(
-        null_values=list(MISSING_TEXT),
-        strings_can_be_null=True,
-        true_values=["true", "True", "TRUE"],
-        false_values=["false", "False", "FALSE"],
-    )
+    file = examine(Path(path))
+    # Arrow skips the mark of UTF-8 by itself, and decodes nothing that it need not decode.
+    encoding = "utf8" if file.encoding == UTF8 else file.encoding
     form = ds.CsvFileFormat(
-        parse_options=text.ParseOptions(delimiter=separator),
-        convert_options=options,
-        read_options=text.ReadOptions(block_size=CSV_BLOCK),
+        read_options=text.ReadOptions(block_size=CSV_BLOCK, encoding=encoding),
+        **arrow_options(file.separator, file.decimal),
     )
     return ds.dataset(path, format=form)
 
@@ -213,7 +220,7 @@ def _open(part: _Part, columns: list[str]) -> Iterator[pa.RecordBatch]:
     Parquet is read through small buffers, so that no row group is ever held as a whole, and text
     stays coded as it lies in the file.
     """
-    if not part.path.endswith(PARQUET):
+    if not is_parquet(part.path):
         batches: Iterator[pa.RecordBatch] = part.fragment.to_batches(
             columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
         )
@@ -240,5 +247,4 @@ def _guarded(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise InputError(f"cannot read {path!r}: {reason}.") from error
+        raise InputError(f"cannot read {path!r}: {first_line(error)}.") from error

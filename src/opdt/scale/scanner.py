@@ -88,12 +88,6 @@ def require(package: str, extra: str) -> Any:
         ) from error
 
 
-def first_line(error: BaseException) -> str:
-    """What an exception of another library says, without the lines that follow, or its name."""
-    lines = str(error).strip().split("\n")
-    return lines[0].strip().rstrip(".:") or type(error).__name__
-
-
 def to_bytes(parts: Parts) -> bytes:
     """A result as bytes, compressed: counts are mostly small, and their bytes mostly zero."""
     data = _written(parts)

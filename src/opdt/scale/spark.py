@@ -12,14 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from opdt import errors
-from opdt.errors import EngineFailure, InputError, OpdtError
+from opdt.errors import EngineFailure, InputError, OpdtError, first_line
 from opdt.scale.scanner import (
     Parts,
     Scanner,
     Source,
     Task,
     Watch,
-    first_line,
     from_bytes,
     require,
     to_bytes,

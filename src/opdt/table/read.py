@@ -17,11 +17,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from opdt.errors import InputError, OpdtWarning
+from opdt.errors import InputError, OpdtWarning, first_line
 from opdt.table.textfile import UTF8, TextFile, examine, text_ending, western
 
 MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-_PARQUET = {".parquet", ".pq"}
+PARQUET = (".parquet", ".pq")
 _READERS = ("polars", "pyarrow", "pandas")
 _ISO_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?"
 
@@ -48,16 +48,16 @@ def read_frame(
     """
     file = Path(fspath(path))
     ending = file.suffix.lower()
-    if text_ending(file) is None and ending not in _PARQUET:
+    if text_ending(file) is None and ending not in PARQUET:
         raise InputError(
             f"cannot tell what {str(file)!r} holds; name a file that ends in "
             ".csv, .tsv, .txt (also with .gz), .parquet or .pq."
         )
     if not file.is_file():
         raise InputError(f"there is no file {str(file)!r}.")
-    library = _installed(parquet=ending in _PARQUET)
+    library = _installed(parquet=ending in PARQUET)
     try:
-        if ending in _PARQUET:
+        if ending in PARQUET:
             return _read_parquet(library, file)
         return _read_text(
             library, examine(file, separator=separator, encoding=encoding, decimal=decimal)
@@ -66,8 +66,9 @@ def read_frame(
         raise
     except Exception as error:
         # Each library has its own errors for a broken file; all mean the same here.
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise InputError(f"cannot read {str(file)!r} as {ending[1:]}: {reason}.") from error
+        raise InputError(
+            f"cannot read {str(file)!r} as {ending[1:]}: {first_line(error)}."
+        ) from error
 
 
 def _installed(*, parquet: bool) -> str:
@@ -148,17 +149,24 @@ def _with_polars(source: Any, separator: str, decimal: str) -> Any:
 
 
 def _with_pyarrow(source: Any, separator: str, decimal: str) -> Any:
+    return importlib.import_module("pyarrow.csv").read_csv(
+        source, **arrow_options(separator, decimal)
+    )
+
+
+def arrow_options(separator: str, decimal: str) -> dict[str, Any]:
+    """How pyarrow is to read a text table: its `parse_options` and `convert_options`."""
     text = importlib.import_module("pyarrow.csv")
-    options = text.ConvertOptions(
-        null_values=list(MISSING_TEXT),
-        strings_can_be_null=True,
-        true_values=["true", "True", "TRUE"],
-        false_values=["false", "False", "FALSE"],
-        decimal_point=decimal,
-    )
-    return text.read_csv(
-        source, parse_options=text.ParseOptions(delimiter=separator), convert_options=options
-    )
+    return {
+        "parse_options": text.ParseOptions(delimiter=separator),
+        "convert_options": text.ConvertOptions(
+            null_values=list(MISSING_TEXT),
+            strings_can_be_null=True,
+            true_values=["true", "True", "TRUE"],
+            false_values=["false", "False", "FALSE"],
+            decimal_point=decimal,
+        ),
+    }
 
 
 def _with_pandas(source: Any, separator: str, decimal: str) -> Any:
