@@ -3,8 +3,9 @@
 Slider to new rule: the time from the slider's input event to the first frame that shows its rule,
 measured in headless Chromium on the fifteen datasets. Then twenty tabs at once, each with a dataset
 of its own, whose sliders never rest: how long an answer takes, whether any tab starves, whether
-each shows the rule of its own data and price, and what memory is left once they are closed. Records
-go to results/studio.jsonl, tables to results/studio.md, and with --publish into the guide.
+each shows the rule of its own data and price. Then twenty tabs with large uploads. After both, what
+memory is left once they are closed. Records go to results/studio.jsonl, tables to
+results/studio.md, and with --publish into the guide.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Server:
         self.url = str(self._read()["url"])
 
     def ask(self) -> Record:
-        """Sessions and resident memory."""
+        """Sessions, objects of Python and resident memory."""
         assert self._process.stdin is not None
         print(file=self._process.stdin, flush=True)
         return self._read()
@@ -187,6 +188,53 @@ def measure_tabs(
     log.add("tabs", end=True)
 
 
+def measure_memory(
+    log: Log, told: Server, browser: Any, tabs: int, rows: int, columns: int
+) -> None:
+    """Memory with a large table in each tab, and once they are closed; twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [write_table(Path(folder) / f"{k}.csv", rows, columns, k) for k in range(tabs)]
+        open_file(browser, told.url, files[0])  # what is loaded once for all is no part of a tab
+        close_tabs(browser)
+        before = wait_until_closed(told)
+        for turn in (1, 2):
+            for file in files:
+                open_file(browser, told.url, file)
+            held = told.ask()
+            close_tabs(browser)
+            after = wait_until_closed(told)
+            told_of = {"rows": rows, "columns": columns, "bytes": files[0].stat().st_size}
+            log.add(
+                "memory", turn=turn, tabs=tabs, before=before, held=held, after=after, **told_of
+            )
+            print(f"turn {turn}: before {before}, held {held}, after {after}")
+    log.add("memory", end=True)
+
+
+def write_table(path: Path, rows: int, columns: int, seed: int) -> Path:
+    """A table of numbers with noisy classes, in a file."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(rng.normal(size=(rows, columns)).round(3)).add_prefix("x")
+    truth = (data["x0"] > 0.5) & (data["x1"] < 0)
+    data["class"] = np.where(truth ^ (rng.random(rows) < 0.05), "yes", "no")
+    data.to_csv(path, index=False)
+    return path
+
+
+def open_file(browser: Any, url: str, file: Path) -> None:
+    """A new tab with an uploaded table and its rule."""
+    browser.switch_to.new_window("tab")
+    browser.get(url)
+    element(browser, "upload", PATIENCE)
+    browser.find_element("css selector", "[data-testid=upload-input]").send_keys(str(file))
+    wait_for(lambda: file.name in text_of(browser, "data-panel"), PATIENCE)
+    choose(browser, "label", "class")
+    wait_for(lambda: "proven" in text_of(browser, "badge"), PATIENCE)
+
+
 def _all_at_once(
     told: Server, browser: Any, wanted: list[tuple[str, str]], seconds: float
 ) -> Record:
@@ -291,6 +339,24 @@ def tabs_grid(records: list[Record]) -> Grid:
     return Grid(header, rows)
 
 
+def memory_grid(records: list[Record]) -> Grid:
+    """One line for each turn."""
+    kinds = ("before", "held", "after")
+    rows = [
+        (
+            f"{record['tabs']} tabs of {record['rows']:,} × {record['columns']}, "
+            f"turn {record['turn']}",
+            *(f"{record[kind]['megabytes']:.0f}" for kind in kinds),
+            *(f"{record[kind]['objects']:,}" for kind in kinds),
+            str(record["after"]["sessions"]),
+        )
+        for record in records
+    ]
+    header = ("", "MB before", "MB with all tabs", "MB after")
+    counted = ("objects before", "objects with all tabs", "objects after", "sessions after")
+    return Grid(header + counted, rows)
+
+
 def _ninetieth(values: list[float]) -> float:
     return sorted(values)[int(0.9 * (len(values) - 1))]
 
@@ -298,7 +364,7 @@ def _ninetieth(values: list[float]) -> float:
 def write_results(*, publish: bool) -> None:
     """Markdown beside the log, and in the guide where it is asked for."""
     log, parts = read_log(LOG), []
-    for section, grid in (("slider", slider_grid), ("tabs", tabs_grid)):
+    for section, grid in (("slider", slider_grid), ("tabs", tabs_grid), ("memory", memory_grid)):
         measured = latest(log, section, quick=True)
         if measured is not None and measured.records:
             parts += [grid(measured.records).markdown(), _where(measured)]
@@ -319,10 +385,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     add = parser.add_argument
     add("--data", type=Path, default=None, help="folder of the datasets (default: $OPDT_DATA)")
-    add("--only", default="slider,tabs", help="of slider, tabs; empty only makes the tables")
+    add("--only", default="slider,tabs,memory", help="empty only makes the tables")
     add("--moves", type=int, default=25, help="moves of the slider on each dataset")
     add("--tabs", type=int, default=20)
     add("--seconds", type=float, default=20.0, help="for which the tabs' sliders move")
+    add("--rows", type=int, default=50_000, help="of each large upload")
     add("--publish", action="store_true", help="put the tables into the guide")
     options = parser.parse_args()
     if options.data is not None:
@@ -350,6 +417,8 @@ def measure(options: argparse.Namespace, sections: list[str]) -> None:
             measure_slider(log, told, browser, titles, options.moves)
         if "tabs" in sections:
             measure_tabs(log, told, browser, titles, options.tabs, options.seconds)
+        if "memory" in sections:
+            measure_memory(log, told, browser, options.tabs, options.rows, 20)
 
 
 if __name__ == "__main__":

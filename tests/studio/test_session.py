@@ -307,9 +307,8 @@ def test_a_closed_session_ends_its_jobs_and_lets_go_of_the_data(tmp_path: Path) 
         listener.news.clear()
         assert one.loaded is None
         assert one.busy == frozenset()
-        while any(thread.name.startswith("studio-") for thread in threading.enumerate()):
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0)
+        await one.end()
+        assert not [each for each in threading.enumerate() if each.name.startswith("studio-")]
         gc.collect()
         assert [each() for each in seen] == [None, None]
         assert listener.news == []

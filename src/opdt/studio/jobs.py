@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -72,6 +73,7 @@ class Jobs:
         self.loop = asyncio.get_running_loop()
         self._changed, self._failed = changed, failed
         self._current: dict[str, Job] = {}
+        self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._closed = False
 
     @property
@@ -106,6 +108,7 @@ class Jobs:
         thread = threading.Thread(
             target=self._run, args=(job, task, done, failed), name=f"studio-{kind}", daemon=True
         )
+        self._threads.add(thread)
         thread.start()
         if before is None:
             self._changed()
@@ -140,6 +143,12 @@ class Jobs:
         for job in self._current.values():
             _drop(job)
         self._current.clear()
+
+    async def end(self) -> None:
+        """Close, and wait until the threads that have to be told so have let go of their data."""
+        self.close()
+        for thread in list(self._threads):
+            await asyncio.to_thread(thread.join)
 
     async def wait(self) -> None:
         """Wait until no job is under way."""

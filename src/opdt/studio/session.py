@@ -389,6 +389,11 @@ class Session:
         self._forget()
         self._observers.clear()
 
+    async def end(self) -> None:
+        """Close, and wait until nothing works on the data any more."""
+        self.close()
+        await self._jobs.end()
+
     def _drop_jobs(self) -> None:
         for kind in self.busy - {"load"}:
             self._jobs.drop(kind)

@@ -18,6 +18,9 @@ class Recorded:
     def __getattr__(self, name: str):
         return lambda: self.done.append(name)
 
+    async def end(self) -> None:
+        self.done.append("end")
+
 
 class Visit:
     """A page of a tab."""
@@ -50,7 +53,7 @@ def test_a_tab_keeps_its_session_over_a_reload_and_loses_it_when_it_is_closed():
         assert mine.done == ["leave", "come_back"]
         again.leave()
         await asyncio.sleep(0.2)
-        assert mine.done == ["leave", "come_back", "leave", "close"]
+        assert mine.done == ["leave", "come_back", "leave", "end"]
         assert len(sessions) == 2
         sessions.close()
         assert other.done == stranger.done == ["close"]

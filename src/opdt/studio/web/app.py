@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opdt.errors import EngineUnavailable, InputError
+from opdt.studio.web.memory import hold_little
 
 PASSWORD = "OPDT_STUDIO_PASSWORD"
 PORT = 8765
@@ -71,6 +72,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             f"'--host' {settings.host!r} can be reached from other machines and needs a password; "
             f"set {PASSWORD}."
         )
+    hold_little()
     with _temporary_folder() as folder, _listening(settings.host, settings.port) as listener:
         try:
             application = _application(settings, folder, listener.getsockname()[1])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import gc
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nicegui import Client, background_tasks, ui
+
+from opdt.studio.web.memory import give_back
 
 if TYPE_CHECKING:
     from opdt.studio.session import Session
@@ -87,16 +86,9 @@ class Sessions:
         await asyncio.sleep(self._grace)
         held = self._held.pop(owner, None)
         if held is not None:
-            held.session.close()
+            await held.session.end()
             del held
-            await asyncio.to_thread(_give_back)
-
-
-def _give_back() -> None:
-    """Give freed memory back to the system; glibc would keep it for later."""
-    gc.collect()
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
-        library.malloc_trim(0)
+            await asyncio.to_thread(give_back)
 
 
 def listen(session: Session, topic: str, callback: Callable[[Any], Any]) -> None:
