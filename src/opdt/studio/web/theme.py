@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from nicegui import app, ui
 from nicegui.elements.mixins.text_element import TextElement
@@ -57,62 +55,9 @@ def words(tag: str, text: str, classes: str = "") -> TextElement:
     return TextElement(tag=tag, text=text).classes(classes)
 
 
-class Dropdown(ui.element, component=COMPONENTS / "studio_select.js"):
-    """A plain drop-down list of the browser's own: light, and every reader and key knows it.
-
-    Parameters
-    ----------
-    options : mapping
-        Key to what is shown; both may hold anything.
-    value : str
-        The key that is chosen now.
-    pick : callable
-        Called with the key that has been chosen; where it returns False, or what it awaits is,
-        the list shows the earlier choice again.
-    label : str
-        For screen readers.
-    """
-
-    def __init__(
-        self,
-        options: Mapping[str, str],
-        value: str,
-        pick: Callable[[str], Any],
-        *,
-        label: str,
-        testid: str,
-    ) -> None:
-        super().__init__()
-        self._keys = list(options)
-        self._pick = pick
-        self.props["choices"] = list(options.values())
-        self.props["place"] = self._keys.index(value) if self.has(value) else 0
-        self.props["label"] = label
-        self.props["testid"] = testid
-        self.on("pick", self._picked)
-
-    def has(self, value: str) -> bool:
-        """Whether the list offers a key."""
-        return value in self._keys
-
-    def show(self, value: str) -> None:
-        """Choose a key without telling anyone."""
-        place = self._keys.index(value)
-        if place != self.props["place"]:
-            self.props["place"] = place
-
-    async def _picked(self, event: Any) -> None:
-        before, chosen = self.props["place"], int(event.args)
-        self.props["place"] = chosen
-        result = self._pick(self._keys[chosen])
-        if inspect.isawaitable(result):
-            result = await result
-        if result is False and not self.is_deleted:
-            self.props["place"] = before
-            self.run_method("show", before)
-
-
-dropdown = Dropdown  # read as a verb where nobody keeps the element
+def short(text: str, longest: int = 200) -> str:
+    """The text, cut where it would only slow the browser."""
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def _files(ending: str) -> list[Path]:

@@ -17,10 +17,10 @@ from opdt.studio.outcome import Outcome
 from opdt.studio.session import Session
 from opdt.studio.solver import ALTERNATIVES_WITHIN
 from opdt.studio.tables import Loaded, Part
-from opdt.studio.web.panels.view import COMPONENTS, View, short
+from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import rule_parts
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import panel
+from opdt.studio.web.theme import COMPONENTS, panel, short
 from opdt.studio.work import Work
 
 PAGE = 6  # sets of rows that are shown at a time

@@ -5,10 +5,10 @@ from __future__ import annotations
 from nicegui import ui
 
 from opdt.rules import Op
-from opdt.studio.web.panels.controls import named, short
+from opdt.studio.web.panels.controls import named
 from opdt.studio.web.panels.features import Features
 from opdt.studio.web.panels.grouping import Taken
-from opdt.studio.web.theme import words
+from opdt.studio.web.theme import short, words
 
 _SIGNS = {Op.GE: "↑", Op.LT: "↓", Op.EQ: "=", Op.NE: "≠"}
 

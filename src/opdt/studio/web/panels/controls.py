@@ -6,6 +6,7 @@ its forerunner had.
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping, Set
 from typing import Any
@@ -13,21 +14,15 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from opdt.studio.web.theme import words
-
-LONGEST = 120  # letters of a name; the rest would only slow the browser
+from opdt.studio.web.theme import COMPONENTS, short, words
 
 
-def short(text: str, longest: int = LONGEST) -> str:
-    """A name that fits on the page."""
-    return text if len(text) <= longest else text[:longest] + "…"
-
-
-def named(control: ui.element, *, label: str, testid: str, key: str) -> None:
-    """Give a control its name for screen readers, for tests and for the focus."""
+def named(control: ui.element, *, label: str, testid: str, key: str | None) -> None:
+    """Give a control its name for screen readers, for tests and, if it has a key, for the focus."""
     control.props["aria-label"] = label
     control.props["data-testid"] = testid
-    control.props["data-key"] = key
+    if key is not None:
+        control.props["data-key"] = key
 
 
 def press(
@@ -48,8 +43,8 @@ def press(
     return button
 
 
-class Choice(ui.element):
-    """A drop-down list that keeps the focus, and in which some keys cannot be chosen.
+class Dropdown(ui.element, component=COMPONENTS / "studio_select.js"):
+    """A drop-down list; one element, however many choices it has.
 
     Parameters
     ----------
@@ -58,7 +53,8 @@ class Choice(ui.element):
     value : str
         The key that is chosen now.
     pick : callable
-        Called with the key that has been chosen.
+        Called with the key that has been chosen; where it returns False, or what it awaits is,
+        the list shows the earlier choice again.
     label, testid, key : str
         See `named`.
     disabled : set of str
@@ -73,35 +69,42 @@ class Choice(ui.element):
         *,
         label: str,
         testid: str,
-        key: str,
+        key: str | None = None,
         disabled: Set[str] = frozenset(),
     ) -> None:
-        super().__init__("select")
+        super().__init__()
         self._keys = list(options)
         self._pick = pick
-        self._shown = value
-        self.classes("studio-select")
+        self.props["choices"] = [short(each) for each in options.values()]
+        self.props["place"] = self._keys.index(value) if self.has(value) else 0
+        self.props["closed"] = [k for k, each in enumerate(options) if each in disabled - {value}]
         named(self, label=label, testid=testid, key=key)
-        with self:
-            for place, each in enumerate(self._keys):
-                option = words("option", short(options[each]))
-                option.props["value"] = str(place)
-                option.props["selected"] = each == value
-                option.props["disabled"] = each in disabled and each != value
-        self.on("change", self._picked, js_handler="(event) => emit(event.target.value)")
+        self.on("pick", self._picked)
 
-    def _picked(self, event: Any) -> None:
-        place = number(event.args, len(self._keys))
-        if place is not None:
-            self._shown = self._keys[place]
-            self._pick(self._shown)
+    def has(self, value: str) -> bool:
+        """Whether the list offers a key."""
+        return value in self._keys
 
     def show(self, value: str) -> None:
-        """Show another choice; nothing is done where the user has just made it."""
-        if value != self._shown:
-            self._shown = value
-            place = self._keys.index(value)
-            self.client.run_javascript(f"getHtmlElement({self.id}).value = {place}")
+        """Choose a key without telling anyone."""
+        place = self._keys.index(value)
+        if place != self.props["place"]:
+            self.props["place"] = place
+
+    async def _picked(self, event: Any) -> None:
+        before, chosen = self.props["place"], number(event.args, len(self._keys))
+        if chosen is None:
+            return
+        self.props["place"] = chosen
+        result = self._pick(self._keys[chosen])
+        if inspect.isawaitable(result):
+            result = await result
+        if result is False and not self.is_deleted:
+            self.props["place"] = before
+            self.run_method("show", before)
+
+
+dropdown = Dropdown  # read as a verb where nobody keeps the element
 
 
 class Tick:

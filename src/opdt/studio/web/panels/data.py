@@ -12,8 +12,9 @@ from opdt.report.formats import format_count
 from opdt.studio.profiles import Profile
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded, datasets
+from opdt.studio.web.panels.controls import Dropdown
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import Dropdown, panel, words
+from opdt.studio.web.theme import panel, short, words
 from opdt.studio.web.uploads import TABLE_ENDINGS, Complaint, Uploads, upload_button
 from opdt.studio.work import Work
 
@@ -21,7 +22,6 @@ PAGE = 8  # columns that are shown at a time
 PREVIEW_ROWS = 8
 _KINDS = {"numeric": "numeric", "categorical": "categorical", "ignored": "ignored"}
 _VIEWS = {"columns": "Columns", "rows": "First rows"}
-_LONGEST = 200  # letters of a name or a cell; the rest would only slow the browser
 
 
 def data_panel(session: Session, uploads: Uploads, complain: Complaint) -> None:
@@ -127,7 +127,7 @@ class _DataPanel:
     def _draw_waiting(self, project: Work) -> None:
         """A project never holds the data; the expert has to open the same file again."""
         with ui.element("div").classes("studio-note studio-row").props("data-testid=waiting"):
-            name = "its data" if project.source is None else repr(_short(project.source.name))
+            name = "its data" if project.source is None else repr(short(project.source.name))
             words("span", f"To go on with this project, open {name}.")
             button = ui.button("Forget the project", on_click=self._session.forget_project)
             button.props("flat dense no-caps data-testid=forget-project")
@@ -174,7 +174,7 @@ class _DataPanel:
         row.props["data-testid"] = "column"
         with row:
             with ui.element("th").classes("name").props("scope=row"):
-                _draw_name(_short(profile.name))
+                _draw_name(short(profile.name))
                 with ui.element("div").classes("studio-small studio-counts"):
                     words("span", _values(profile.distinct), "studio-soft")
                     if profile.missing:
@@ -192,7 +192,7 @@ class _DataPanel:
             _KINDS,
             self._session.work.kinds.get(profile.name, profile.kind),
             lambda chosen: self._read_as(profile, chosen),
-            label=f"Read {_short(profile.name)} as",
+            label=f"Read {short(profile.name)} as",
             testid="kind",
         )
 
@@ -242,7 +242,7 @@ def _draw_summary(loaded: Loaded) -> None:
     cells = loaded.source.n_rows * loaded.source.n_columns
     gone = f"{missing:,} of {cells:,} cells missing" if missing else "nothing missing"
     with ui.element("p").classes("studio-summary").props("data-testid=data-summary"):
-        words("b", _short(loaded.source.name))
+        words("b", short(loaded.source.name))
         words("span", f"{loaded.source.n_rows:,} rows")
         words("span", f"{loaded.source.n_columns:,} columns")
         words("span", gone)
@@ -276,7 +276,7 @@ def _draw_content(profile: Profile) -> None:
             for level, rows in profile.levels[:2]:
                 with ui.element("div").classes("studio-level"):
                     ui.element("i").style(f"width: {100 * rows / total:.1f}%")
-                    words("span", f"{_short(level, 40)}")
+                    words("span", f"{short(level, 40)}")
         if profile.distinct > 2:
             more = f"and {format_count(profile.distinct - 2)} more"
             words("span", more, "studio-soft studio-small")
@@ -302,7 +302,7 @@ def _draw_rows(loaded: Loaded, part: Sequence[Profile]) -> None:
     n_rows = min(PREVIEW_ROWS, loaded.source.n_rows)
     cells = loaded.cells(range(n_rows), [each.name for each in part])
     with ui.element("div").classes("studio-scroll"), _table("First rows"):
-        _heads("", *(_short(each.name) for each in part))
+        _heads("", *(short(each.name) for each in part))
         with ui.element("tbody"):
             for number, row in enumerate(cells, start=1):
                 with ui.element("tr"):
@@ -311,7 +311,7 @@ def _draw_rows(loaded: Loaded, part: Sequence[Profile]) -> None:
                         gone = "studio-missing" if cell is None else ""
                         side = "n" if each.kind == "numeric" else ""
                         with ui.element("td").classes(f"{gone} {side}"):
-                            words("span", "missing" if cell is None else _short(cell), "studio-cut")
+                            words("span", "missing" if cell is None else short(cell), "studio-cut")
 
 
 def _table(label: str) -> ui.element:
@@ -329,7 +329,3 @@ def _heads(*titles: str) -> None:
 
 def _values(distinct: int) -> str:
     return "1 value" if distinct == 1 else f"{distinct:,} values"
-
-
-def _short(text: str, longest: int = _LONGEST) -> str:
-    return text if len(text) <= longest else text[:longest] + "…"

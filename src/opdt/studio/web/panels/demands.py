@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import ui
 
 from opdt.rules import Op
-from opdt.studio.web.panels.controls import Choice, Field, Fold, Tick, press, short
+from opdt.studio.web.panels.controls import Dropdown, Field, Fold, Tick, press
 from opdt.studio.web.panels.features import Features
-from opdt.studio.web.theme import words
+from opdt.studio.web.theme import short, words
 from opdt.studio.work import Work
 
 MOST_ROWS = 40  # demands that are shown
@@ -83,7 +83,7 @@ class DemandsPart:
         return [name for name in self._features.names if name in named]
 
     def _draw_rows(self, shown: list[str]) -> None:
-        self._choices: dict[str, tuple[Choice, Choice]] = {}
+        self._choices: dict[str, tuple[Dropdown, Dropdown]] = {}
         self._rows.clear()
         with self._rows:
             if not shown:
@@ -99,11 +99,11 @@ class DemandsPart:
             if more:
                 words("p", f"and {more:,} features more", "studio-soft studio-small")
 
-    def _draw_row(self, name: str) -> tuple[Choice, Choice]:
+    def _draw_row(self, name: str) -> tuple[Dropdown, Dropdown]:
         work, index = self._features.work, self._features.loaded.names.index(name)
         with ui.element("li").classes("know-demand").props("data-testid=demand"):
             words("b", short(name), "name")
-            direction = Choice(
+            direction = Dropdown(
                 self._directions(name),
                 work.directions.get(name, ""),
                 partial(self._direct, name),
@@ -111,7 +111,7 @@ class DemandsPart:
                 testid="direction",
                 key=f"direction {index}",
             )
-            use = Choice(
+            use = Dropdown(
                 _USES,
                 _use(work, name),
                 partial(self._set_use, name),

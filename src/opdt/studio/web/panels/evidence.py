@@ -11,9 +11,9 @@ from opdt.studio.advance import Advance
 from opdt.studio.outcome import Outcome, WrongRows
 from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import number
-from opdt.studio.web.panels.view import COMPONENTS, View, short
+from opdt.studio.web.panels.view import View
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import panel
+from opdt.studio.web.theme import COMPONENTS, panel, short
 
 PAGE = 10  # rows that are shown at a time
 _PARTS = {"train": "training rows", "held-out": "held-out rows"}

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
-from opdt.studio.web.panels.controls import short
+from opdt.studio.web.theme import short
 from opdt.studio.work import Work
 
 BUILT_IN = {ALL: "every feature", NUMERIC: "numeric features", CATEGORICAL: "categories"}

@@ -7,7 +7,8 @@ from typing import Any
 
 from opdt.report.formats import format_share
 from opdt.studio.outcome import Outcome, Stage
-from opdt.studio.web.panels.view import COMPONENTS, View, short
+from opdt.studio.web.panels.view import View
+from opdt.studio.web.theme import COMPONENTS, short
 
 
 class FunnelView(View, component=COMPONENTS / "studio_funnel.js"):

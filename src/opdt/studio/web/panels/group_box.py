@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from opdt.studio.web.panels.controls import Field, press, short
-from opdt.studio.web.theme import words
+from opdt.studio.web.panels.controls import Field, press
+from opdt.studio.web.theme import short, words
 
 
 class Box:

@@ -9,12 +9,12 @@ from typing import Any
 from nicegui import run, ui
 
 from opdt.studio.web.panels.chips import Chip
-from opdt.studio.web.panels.controls import Field, Fold, number, press, short
+from opdt.studio.web.panels.controls import Field, Fold, number, press
 from opdt.studio.web.panels.features import BUILT_IN, Features
 from opdt.studio.web.panels.group_box import Box
 from opdt.studio.web.panels.grouping import Taken, new_name, put
 from opdt.studio.web.panels.suggestions import MAX_FEATURES, suggested_groups
-from opdt.studio.web.theme import words
+from opdt.studio.web.theme import short, words
 
 PAGE = 24  # features that are shown at a time, of the table and of each group
 MAX_GROUPS = 40

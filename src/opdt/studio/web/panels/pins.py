@@ -10,10 +10,10 @@ from opdt.report.formats import format_count, format_share
 from opdt.rules import Rule
 from opdt.studio.outcome import Comparison
 from opdt.studio.session import Session
-from opdt.studio.web.panels.view import COMPONENTS, View
+from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import rule_parts
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import panel
+from opdt.studio.web.theme import COMPONENTS, panel
 
 LONGEST_NOTE = 200
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from opdt.studio.outcome import Outcome
 from opdt.studio.regions import Axis, Region
-from opdt.studio.web.panels.view import COMPONENTS, View, short
+from opdt.studio.web.panels.view import View
+from opdt.studio.web.theme import COMPONENTS, short
 
 _DIGITS = 6  # of a place, which is far less than a pixel
 

@@ -13,10 +13,10 @@ from opdt.studio.outcome import Outcome
 from opdt.studio.session import Session
 from opdt.studio.web.panels.funnel import FunnelView, funnel_state
 from opdt.studio.web.panels.region import RegionView, region_state
-from opdt.studio.web.panels.view import COMPONENTS, View
+from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import advice, sentence_parts
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import panel
+from opdt.studio.web.theme import COMPONENTS, panel
 from opdt.studio.work import MAX_SECONDS
 
 # A search that takes less is over before anyone could read that it is under way.

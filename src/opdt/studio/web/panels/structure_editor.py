@@ -11,11 +11,11 @@ from nicegui import ui
 from opdt.errors import InputError
 from opdt.problem import Structure
 from opdt.problem.groups import ALL
-from opdt.studio.web.panels.controls import Choice, Fold, press, short
+from opdt.studio.web.panels.controls import Dropdown, Fold, press
 from opdt.studio.web.panels.features import Features, group_options
 from opdt.studio.web.panels.tree_editor import Edit, draw_tree
 from opdt.studio.web.panels.tree_edits import MAX_DEPTH
-from opdt.studio.web.theme import words
+from opdt.studio.web.theme import short, words
 
 _FORMS = {
     "free": ("Free", "Any feature may be in any condition."),
@@ -88,7 +88,7 @@ class StructurePart:
         depths = sorted({*range(1, MAX_DEPTH + 1), depth})
         with ui.element("div").classes("studio-row know-level"):
             words("span", "At most")
-            Choice(
+            Dropdown(
                 {str(each): str(each) for each in depths},
                 str(depth),
                 lambda key: self._say(max_depth=int(key)),
@@ -118,12 +118,12 @@ class StructurePart:
 
         return show
 
-    def _draw_level(self, level: int, name: str) -> Choice:
+    def _draw_level(self, level: int, name: str) -> Dropdown:
         options, empty = group_options(self._features)
         with ui.element("li").classes("know-level"):
             words("span", f"{level + 1}", "know-number").props("aria-hidden=true")
             words("span", "condition on a feature of")
-            chosen = Choice(
+            chosen = Dropdown(
                 options,
                 name,
                 partial(self._set_level, level),

@@ -9,9 +9,9 @@ from nicegui import background_tasks, ui
 from opdt.rules.export import DIALECTS
 from opdt.studio.session import Session
 from opdt.studio.takeaway import KINDS
-from opdt.studio.web.panels.view import COMPONENTS, View
+from opdt.studio.web.panels.view import View
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import panel
+from opdt.studio.web.theme import COMPONENTS, panel
 
 DIALECT_TITLES = {
     "bigquery": "BigQuery",

@@ -10,8 +10,9 @@ from nicegui import ui
 from opdt.report.formats import format_share
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
+from opdt.studio.web.panels.controls import Dropdown
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import Dropdown, field, panel, words
+from opdt.studio.web.theme import field, panel, words
 
 _SHARES = (0.0, 0.2, 0.3, 0.4, 0.5)
 _BEST = "best over all classes"

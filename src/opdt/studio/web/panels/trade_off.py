@@ -12,9 +12,10 @@ from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_share
 from opdt.studio.session import Session
 from opdt.studio.trade_off import MAX_POINTS, TradeOff, TradeOffPoint
-from opdt.studio.web.panels.view import COMPONENTS, View, short
+from opdt.studio.web.panels.controls import dropdown
+from opdt.studio.web.panels.view import View
 from opdt.studio.web.sessions import listen
-from opdt.studio.web.theme import dropdown, field, panel, words
+from opdt.studio.web.theme import COMPONENTS, field, panel, short, words
 
 _FIRST_MOST = 100.0  # the largest price of the slider as long as no breakpoint is known
 _BEYOND = 1.5  # how far it goes beyond the last one

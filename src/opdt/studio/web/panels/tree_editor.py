@@ -8,7 +8,7 @@ from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from opdt.problem import Structure
-from opdt.studio.web.panels.controls import Choice, press
+from opdt.studio.web.panels.controls import Dropdown, press
 from opdt.studio.web.panels.features import Features, group_options
 from opdt.studio.web.panels.tree_edits import (
     MAX_DEPTH,
@@ -37,7 +37,7 @@ def draw_tree(features: Features, edit: Callable[[Edit], None]) -> Callable[[], 
     drawn = places(features.work.structure)
     n_leaves = sum(not each.splits for each in drawn)
     height = _ROW * max(each.level for each in drawn) + _LAST
-    branches: dict[int, Choice] = {}
+    branches: dict[int, Dropdown] = {}
     leaves: dict[int, TextElement] = {}
     with ui.element("div").classes("know-tree-scroll"):
         box = ui.element("div").classes("know-tree").props("role=group data-testid=tree")
@@ -78,7 +78,7 @@ def draw_tree(features: Features, edit: Callable[[Edit], None]) -> Callable[[], 
     return show
 
 
-def _draw_branch(features: Features, place: Place, edit: Callable[[Edit], None]) -> Choice:
+def _draw_branch(features: Features, place: Place, edit: Callable[[Edit], None]) -> Dropdown:
     groups, empty = group_options(features)
     options = {f"={name}": shown for name, shown in groups.items()}
     if place.node != 1:
@@ -90,7 +90,7 @@ def _draw_branch(features: Features, place: Place, edit: Callable[[Edit], None])
         else:
             edit(lambda structure: with_group(structure, place.node, key[1:]))
 
-    branch = Choice(
+    branch = Dropdown(
         options,
         f"={place.group}",
         picked,

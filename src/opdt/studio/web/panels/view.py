@@ -10,10 +10,6 @@ from typing import Any
 
 from nicegui import json, ui
 
-from opdt.studio.web.theme import STATIC
-
-COMPONENTS = STATIC / "components"
-
 
 class View(ui.element):
     """A component of the browser with one text of JSON as its state."""
@@ -27,8 +23,3 @@ class View(ui.element):
         text = json.dumps(state)
         if self.props.get("state") != text:
             self.props["state"] = text
-
-
-def short(text: str, longest: int = 120) -> str:
-    """The text, cut where it would only slow the browser."""
-    return text if len(text) <= longest else text[:longest] + "…"
