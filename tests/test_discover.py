@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from opdt.discover import discover, resolve_budget, resolve_constraints, resolve_structure
+from opdt.arguments import resolve_budget, resolve_constraints, resolve_structure
+from opdt.discover import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.errors import InputError
 from opdt.problem import Constraints, Structure, write_structure

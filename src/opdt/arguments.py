@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from opdt.errors import EngineUnavailable, InputError
+from opdt.errors import InputError
+from opdt.optional import require
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget
@@ -148,9 +148,4 @@ def is_partitioned(X: Any) -> bool:
 
 def require_pyarrow() -> None:
     """Refuse partitions where pyarrow, which reads them, is not installed."""
-    try:
-        import_module("pyarrow")
-    except ImportError as error:
-        raise EngineUnavailable(
-            "reading partitions needs pyarrow; run: pip install 'opdt[parquet]'"
-        ) from error
+    require("pyarrow", "parquet", "reading partitions")

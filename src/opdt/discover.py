@@ -22,16 +22,6 @@ from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
 from opdt.solution import Budget, Solution
 
-__all__ = [
-    "Groups",
-    "StructureLike",
-    "discover",
-    "resolve_budget",
-    "resolve_constraints",
-    "resolve_structure",
-    "resolve_table",
-]
-
 
 def discover(
     X: Any,

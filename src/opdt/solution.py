@@ -24,6 +24,11 @@ class Status(StrEnum):
     INFEASIBLE = "infeasible"  # no rule meets the constraints: proven
     UNKNOWN = "unknown"  # stopped before any rule that meets the constraints was found
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether nothing is left to search."""
+        return self in (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
+
 
 class StopReason(StrEnum):
     """Why an engine stopped."""

@@ -23,7 +23,7 @@ from opdt.analysis.ranking import Alternative, Alternatives, rank_rules
 from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.analysis.settings import Settings, build_problem, check_count
-from opdt.discover import resolve_budget
+from opdt.arguments import resolve_budget
 from opdt.errors import InputError
 from opdt.problem import CodedRule, Measure, RowGains
 from opdt.problem.objective import as_written

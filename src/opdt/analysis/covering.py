@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.resampling import resampled
 from opdt.analysis.settings import Settings, build_problem, check_count
-from opdt.discover import resolve_budget
+from opdt.arguments import resolve_budget
 from opdt.engines import Engine, get_engine
 from opdt.problem import Problem
 from opdt.rules import Rule, RuleList

@@ -28,7 +28,7 @@ from opdt.analysis.envelope import Ceiling, crossing
 from opdt.analysis.prices import Line, Pricer
 from opdt.analysis.settings import build_problem, check_count
 from opdt.analysis.tracing import Tracer
-from opdt.discover import Groups, StructureLike, resolve_budget
+from opdt.arguments import Groups, StructureLike, resolve_budget
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.problem import Constraints

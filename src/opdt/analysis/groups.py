@@ -35,7 +35,7 @@ from opdt.analysis.groups_importance import (
     check_count,
     table_importance,
 )
-from opdt.discover import resolve_table
+from opdt.arguments import resolve_table
 from opdt.errors import InputError
 from opdt.problem import FeatureGroups
 from opdt.problem.groups import CATEGORICAL, NUMERIC

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import EngineUnavailable, InputError
+from opdt.errors import InputError
+from opdt.optional import require
 from opdt.table import Column, Kind, Table
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ def fit(
     One thread and a fixed order of work make the model depend on the data and the seed alone.
     Trees see ranks, which hold all that a threshold can use; a missing value is NaN.
     """
-    lightgbm = _lightgbm()
+    lightgbm = require("lightgbm", "importance", "grouping features by importance")
     data = _matrix(columns)
     n_classes = len(table.classes)
     settings = {
@@ -120,12 +120,3 @@ def _matrix(columns: Sequence[Column]) -> Floats:
     data = np.column_stack([column.codes for column in columns]).astype(np.float64)
     data[data < 0] = np.nan
     return data
-
-
-def _lightgbm() -> Any:
-    try:
-        return import_module("lightgbm")
-    except ImportError as error:
-        raise EngineUnavailable(
-            "feature groups from importance need lightgbm; run: pip install 'opdt[importance]'"
-        ) from error

@@ -19,7 +19,7 @@ from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
 from opdt.analysis.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
-from opdt.discover import Groups, StructureLike, resolve_budget
+from opdt.arguments import Groups, StructureLike, resolve_budget
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.problem import Constraints

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
 from opdt.analysis.shuffling import Shuffler
-from opdt.discover import resolve_budget
+from opdt.arguments import resolve_budget
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError, OpdtWarning
 from opdt.problem import Objective, Problem

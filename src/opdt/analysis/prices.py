@@ -26,8 +26,6 @@ from opdt.solution import Budget, Progress, Solution, Status, StopReason
 # that a sum of gains stays below the square, which fits into the 60 bits of the search.
 MAX_UNITS = 2**29
 
-_PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
-
 
 class Line(NamedTuple):
     """A rule and its counts in weight units; without a rule nothing is covered."""
@@ -140,7 +138,7 @@ class Pricer:
         if not finished:
             self.stopped_by = solution.stopped_by
         bound = None
-        if not (finished and solution.status in _PROVEN):
+        if not (finished and solution.status.is_proven):
             # The float may have been rounded down; the next one is a bound for certain.
             bound = Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
         return Answer(self._line(solution), bound)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, TypedDict, Unpack
 
-from opdt.discover import (
+from opdt.arguments import (
     Groups,
     StructureLike,
     resolve_constraints,

@@ -14,7 +14,7 @@ from opdt.analysis.intervals import check_level
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.resampling import draw_counts, resampled
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
-from opdt.discover import resolve_budget
+from opdt.arguments import resolve_budget
 from opdt.engines import Engine, get_engine
 from opdt.problem import CodedRule, Problem
 from opdt.rules import Condition, Op, Rule

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.discover import resolve_table
+from opdt.arguments import resolve_table
 from opdt.errors import InputError
 from opdt.problem.lifting import class_code
 from opdt.problem.objective import volume_impurity

@@ -15,12 +15,11 @@ from rich.text import Text
 from opdt.errors import OpdtWarning
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.text import rule_lines, solution_facts
-from opdt.solution import Progress, Solution, Status
+from opdt.solution import Progress, Solution
 from opdt.table import Table
 
 # Shorter searches end before anyone could read a bar.
 _SHOW_AFTER_SECONDS = 1.0
-_PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
 
 
 def stdout() -> Console:
@@ -45,7 +44,7 @@ def show_solution(
     console.print()
     grid = Grid.grid(padding=(0, 2, 0, 0))
     for name, value in (*solution_facts(solution, table, w), *more):
-        color = "green" if solution.status in _PROVEN else "yellow"
+        color = "green" if solution.status.is_proven else "yellow"
         grid.add_row(Text(name, "dim"), Text(value, color if name == "status" else ""))
     console.print(grid)
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from opdt.arguments import is_partitioned, require_pyarrow
 from opdt.cli.source import STDIN, columns
-from opdt.errors import EngineUnavailable, InputError
+from opdt.errors import InputError
+from opdt.optional import require
 from opdt.solution import Solution
 from opdt.table import Table
 
@@ -132,14 +133,9 @@ def _truth(text: str) -> bool:
 
 @contextmanager
 def _client(address: str) -> Iterator[None]:
+    distributed = require("distributed", "dask", "'--dask'")
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise EngineUnavailable(
-            "'--dask' needs dask.distributed; run: pip install 'opdt[dask]'"
-        ) from error
-    try:
-        client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
+        client = distributed.Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise InputError(
             f"'--dask' {address!r} is not the address of a Dask scheduler that answers; it looks "

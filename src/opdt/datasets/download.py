@@ -10,9 +10,9 @@ import zipfile
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from opdt.datasets.optional import require
 from opdt.datasets.source import Source
 from opdt.errors import InputError
+from opdt.optional import require
 
 TIMEOUT_SECONDS = 30.0
 
@@ -62,7 +62,7 @@ def store(path: Path, content: bytes) -> None:
 
 def _try(source: Source, url: str, *, progress: bool | None) -> tuple[bytes | None, str]:
     """Return (content, "") or (None, what went wrong)."""
-    requests = require("requests")
+    requests = require("requests", "datasets", "opdt.datasets")
     try:
         content = _get(url, source.title, progress=progress)
         if url.endswith(".zip"):
@@ -86,7 +86,7 @@ def _try(source: Source, url: str, *, progress: bool | None) -> tuple[bytes | No
 
 def _get(url: str, title: str, *, progress: bool | None) -> bytes:
     """Return what the address serves, with a progress bar on a terminal or on request."""
-    pooch = require("pooch")
+    pooch = require("pooch", "datasets", "opdt.datasets")
     show = sys.stderr.isatty() if progress is None else progress
     bar = Bar(title) if show else None
     buffer = io.BytesIO()

@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from opdt.datasets.download import download, is_genuine, store
-from opdt.datasets.optional import require
 from opdt.datasets.registry import SOURCES, find
 from opdt.datasets.source import Source
 from opdt.errors import InputError, OpdtWarning
+from opdt.optional import require
 
 ENVIRONMENT = "OPDT_DATA"
 
@@ -103,7 +103,11 @@ def _supplied(source: Source, folder: str | Path | None) -> Iterator[tuple[str, 
 
 def _cached(source: Source) -> Path:
     """Return where the cache keeps the raw file; it need not exist."""
-    return Path(require("pooch").os_cache("opdt")) / source.name / source.file
+    return (
+        Path(require("pooch", "datasets", "opdt.datasets").os_cache("opdt"))
+        / source.name
+        / source.file
+    )
 
 
 def _info(source: Source, folder: str | Path | None) -> DatasetInfo:

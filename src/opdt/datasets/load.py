@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from opdt.datasets.fetch import raw_bytes
-from opdt.datasets.optional import require
 from opdt.datasets.parse import Cells, parse
 from opdt.datasets.registry import find
 from opdt.datasets.source import Role, Source
 from opdt.errors import InputError
+from opdt.optional import require
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def load(
     {'healthy': 500, 'diabetic': 268}
     """
     source = find(name)
-    pandas = require("pandas")
+    pandas = require("pandas", "datasets", "opdt.datasets")
     cells = parse(source, raw_bytes(source, folder))
     roles = _roles(source, keep_id=keep_id, paper_types=paper_types)
     columns = _columns(source, cells, roles)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.datasets.optional import require
 from opdt.errors import InputError
+from opdt.optional import require
 from opdt.rules import Condition, Op, Rule
 
 TARGET, OTHER = "target", "other"
@@ -167,7 +167,7 @@ def planted_rule(
         coverage=coverage,
         seed=seed,
     )
-    pandas = None if as_numpy else require("pandas")
+    pandas = None if as_numpy else require("pandas", "datasets", "opdt.datasets")
     codes = np.empty((plan.n_rows, plan.n_features), dtype=np.float64, order="F")
     planted = _choose(plan)
     covered = np.ones(plan.n_rows, dtype=bool)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opdt.analysis.covering import Covering, Step, sequential_covering
-from opdt.discover import StructureLike
+from opdt.arguments import StructureLike
 from opdt.engines import Engine
 from opdt.estimators.inputs import check_predict
 from opdt.estimators.several import checked_table, renamed, welcoming

@@ -17,7 +17,8 @@ from opdt.analysis.counts import count_rows
 from opdt.analysis.path import trace_path
 from opdt.analysis.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
-from opdt.discover import StructureLike, discover, resolve_budget, resolve_constraints
+from opdt.arguments import StructureLike, resolve_budget, resolve_constraints
+from opdt.discover import discover
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.estimators.classifier import OPDTClassifier

@@ -11,12 +11,11 @@ from opdt.discover import discover
 from opdt.experiments.cell import Cell, Record
 from opdt.experiments.data import train_test
 from opdt.rules import Rule, rule_to_dict
-from opdt.solution import Budget, Status
+from opdt.solution import Budget
 from opdt.table import Table
 
 OPDT = "opdt"
 W = 10.0  # the paper's price of one error
-_PROVEN = (Status.OPTIMAL, Status.NO_PATTERN)
 
 
 def measure(cell: Cell) -> Record:
@@ -64,7 +63,7 @@ def _optimum(table: Table, depth: int, w: float) -> tuple[Rule | None, dict[str,
     facts = {
         "n_rules": 0 if solution.rule is None else 1,
         **seconds,
-        "proven": solution.status in _PROVEN,
+        "proven": solution.status.is_proven,
         "bound": solution.bound,
     }
     return solution.rule, facts

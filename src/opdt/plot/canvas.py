@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from opdt.errors import EngineUnavailable, InputError
+from opdt.errors import InputError
+from opdt.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,12 +66,7 @@ DARK = Theme(
 
 def matplotlib(module: str) -> Any:
     """Return a module of matplotlib, or say how to install it."""
-    try:
-        return import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise EngineUnavailable(
-            "opdt.plot needs matplotlib; run: pip install 'opdt[plot]'"
-        ) from error
+    return require(f"matplotlib.{module}", "plot", "opdt.plot")
 
 
 def axes_for(ax: Axes | None, width: float, height: float, *, sheet: bool = False) -> Axes:

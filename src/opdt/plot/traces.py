@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _SIZE = (6.4, 3.9)  # inches of a new figure
 # A logarithmic axis is taken where the last moment is so many times the first one.
 _LONG = 20.0
-_PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
 
 
 def progress(solution: Any, *, ax: Axes | None = None) -> Axes:
@@ -63,7 +62,7 @@ def progress(solution: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot(times, value, drawstyle="steps-post", color=theme.classes[0], lw=2.2)
     improved = [k for k in range(len(value)) if k == 0 or value[k] > value[k - 1]]
     ax.plot(times[improved], value[improved], "o", color=theme.classes[0], ms=4.5)
-    if solution.status in _PROVEN and math.isfinite(value[-1]):
+    if solution.status.is_proven and math.isfinite(value[-1]):
         at = int(np.argmax(bound == value))
         ax.plot(times[at], value[at], "*", color=theme.rule, ms=15, zorder=4, clip_on=False)
     _time_axis(ax, times, "milliseconds" if scale > 1 else "seconds")
@@ -74,7 +73,7 @@ def progress(solution: Any, *, ax: Axes | None = None) -> Axes:
     settle(ax)
     title = "\n".join(wrap(_verdict(solution), size_in_points(ax)[0], 10, 2, "bold"))
     ax.set_title(title, loc="left", size=10, weight="bold", color=theme.ink, pad=8, **LITERAL)
-    _key(ax, theme, proven=solution.status in _PROVEN)
+    _key(ax, theme, proven=solution.status.is_proven)
     return ax
 
 

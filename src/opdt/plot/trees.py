@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdt.discover import resolve_constraints, resolve_structure, resolve_table
+from opdt.arguments import resolve_constraints, resolve_structure, resolve_table
 from opdt.engines.tree import SplitTree, TreeNode, opposite
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of

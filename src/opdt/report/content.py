@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.report.formats import format_count
+from opdt.report.formats import format_cell
 from opdt.rules import Rule
 from opdt.table import Kind, Source, Table, raw_column
 
@@ -117,23 +117,16 @@ def _count(fires: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> tuple[int, 
 
 def _cells(source: Source, name: str, rows: NDArray[np.intp]) -> list[str]:
     values, missing = raw_column(source, name)
-    return ["missing" if missing[row] else _text(values[row]) for row in rows]
+    return ["missing" if missing[row] else format_cell(values[row]) for row in rows]
 
 
 def _content(column: Any) -> str:
     if column.n_values == 0:
         return "nothing"
     if column.kind is Kind.NUMERIC:
-        low, high = _text(column.values[0]), _text(column.values[-1])
+        low, high = format_cell(column.values[0]), format_cell(column.values[-1])
         return low if column.n_values == 1 else f"{low} to {high}"
     counts = np.bincount(column.codes[column.codes >= 0], minlength=column.n_values)
     order = np.argsort(-counts, kind="stable")[:TOP_LEVELS]
-    named = ", ".join(f"{_text(column.values[k])} ({counts[k]:,})" for k in order)
+    named = ", ".join(f"{format_cell(column.values[k])} ({counts[k]:,})" for k in order)
     return named + (", …" if column.n_values > TOP_LEVELS else "")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return format_count(number) if abs(number) >= 0.001 or number == 0 else f"{number:.3g}"
-    return str(value)

@@ -1,8 +1,13 @@
-"""Numbers as people write them."""
+"""Numbers and cells as people write them."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
+
+from opdt.rules.condition import format_date
 
 
 def format_count(value: float) -> str:
@@ -34,3 +39,15 @@ def format_seconds(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def format_cell(value: Any) -> str:
+    """A cell of a table, numbers and dates as short as they can be read."""
+    if isinstance(value, np.datetime64):
+        return format_date(value)
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return format_count(number) if abs(number) >= 0.001 or number == 0 else f"{number:.3g}"
+    return str(value)

@@ -18,10 +18,8 @@ from opdt.report.rows import Rows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
 from opdt.rules import Rule
-from opdt.solution import Solution, Status
+from opdt.solution import Solution
 from opdt.table import Table, open_source
-
-PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ class Subject:
     @classmethod
     def of(cls, model: Any, settings: Mapping[str, Any] | None) -> Subject:
         """The subject of a fitted estimator, or of a solution and what was asked."""
-        from opdt.discover import resolve_structure
+        from opdt.arguments import resolve_structure
 
         solution = model if isinstance(model, Solution) else getattr(model, "solution_", None)
         if not isinstance(solution, Solution):
@@ -188,7 +186,7 @@ def _head(subject: Subject, title: str | None) -> dict[str, Any]:
         "title": title or "The best rule, and what is proven about it",
         "no_rule": rule_lines(solution)[0],
         "proof": sentence(proof(solution)),
-        "proven": solution.status in PROVEN,
+        "proven": solution.status.is_proven,
         **made,
         "versions": f"{made['versions']}; engine {solution.engine}, "
         f"{format_seconds(solution.seconds)}.",

@@ -45,6 +45,7 @@ def several_context(
     proof, proven = _proof(model, rules)
     settings = model.get_params(deep=False)
     made = made_by()
+    shown = [(part, rules.predict(part.source).tolist()) for part in reversed(parts)]
     return {
         "title": title or "A few rules, and what is proven about them",
         "rule": False,
@@ -56,10 +57,10 @@ def several_context(
         "several": {
             "lines": str(rules).splitlines(),
             "english": rules.to_english().splitlines(),
-            "cards": [_card(rules, part) for part in reversed(parts)],
+            "cards": [_card(part, predicted) for part, predicted in shown],
             "counted": _counted(rules),
-            "tables": [_rules_table(rules, part) for part in reversed(parts)],
-            "confusion": [_confusion(rules, part, table) for part in reversed(parts)],
+            "tables": [_rules_table(rules, part) for part, _ in shown],
+            "confusion": [_confusion(part, predicted, table) for part, predicted in shown],
         },
         "has_test": len(parts) > 1,
         "not_claims": NOT_CLAIMED,
@@ -95,15 +96,9 @@ def _proof(model: Any, rules: RuleList | RuleSet) -> tuple[str, bool]:
     )
 
 
-def _right(rules: RuleList | RuleSet, part: Rows) -> NDArray[np.bool_]:
-    predicted = rules.predict(part.source).tolist()
-    pairs = zip(predicted, part.labels, strict=True)
-    return np.fromiter((p == label for p, label in pairs), bool, len(predicted))
-
-
-def _card(rules: RuleList | RuleSet, part: Rows) -> dict[str, str]:
-    right = _right(rules, part)
-    n, k = len(right), int(right.sum())
+def _card(part: Rows, predicted: list[Any]) -> dict[str, str]:
+    n = len(predicted)
+    k = sum(said == label for said, label in zip(predicted, part.labels, strict=True))
     low, high = share_interval(k, n)
     return {
         "on": ON[part.on],
@@ -144,13 +139,13 @@ def _line(words: str, rows: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> d
     }
 
 
-def _confusion(rules: RuleList | RuleSet, part: Rows, table: Table) -> dict[str, Any]:
+def _confusion(part: Rows, predicted: list[Any], table: Table) -> dict[str, Any]:
     classes = table.classes.tolist()
     said = {each: i for i, each in enumerate(classes)}
     counts = np.zeros((len(classes), len(classes)), dtype=int)
-    for predicted, label in zip(rules.predict(part.source).tolist(), part.labels, strict=True):
-        if predicted in said and label in said:
-            counts[said[label], said[predicted]] += 1
+    for answer, label in zip(predicted, part.labels, strict=True):
+        if answer in said and label in said:
+            counts[said[label], said[answer]] += 1
     return {
         "on": ON[part.on],
         "classes": [str(each) for each in classes],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 Types = Mapping[str, str]
 
 
-class Exports:
+class Exports(ABC):
     """Views of a rule in other languages.
 
     Each selects exactly the rows that `covers` selects: a missing value satisfies no condition
@@ -21,9 +22,9 @@ class Exports:
 
     __slots__ = ()
 
+    @abstractmethod
     def _cases(self) -> Cases:
         """The rules with their classes, the first that fires decides, and the default."""
-        raise NotImplementedError
 
     def to_sql(self, dialect: str = "duckdb", *, types: Types | None = None) -> str:
         """SQL that is true on the covered rows and false on all others, never NULL.

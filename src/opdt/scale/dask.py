@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from opdt.errors import EngineFailure, InputError, OpdtError, first_line
+from opdt.optional import require
 from opdt.scale.scanner import (
     Parts,
     Scanner,
@@ -19,7 +20,6 @@ from opdt.scale.scanner import (
     Task,
     Watch,
     from_bytes,
-    require,
     to_bytes,
 )
 from opdt.scale.schema import agree
@@ -47,7 +47,7 @@ class DaskScanner(Scanner):
     """
 
     def __init__(self, frame: Any, client: Any = None) -> None:
-        require("dask.dataframe", "dask")
+        _dask("dask.dataframe")
         self._frame = frame
         self._client = client if client is not None else _current_client()
         if self._client is not None and self._client.asynchronous:
@@ -72,7 +72,7 @@ class DaskScanner(Scanner):
 
     def scan(self, task: Task, watch: Watch) -> Parts:
         """One pass over the partitions."""
-        dask = require("dask", "dask")
+        dask = _dask("dask")
         columns = [self._names[name] for name in dict.fromkeys(task.columns)]
         shipped = dask.delayed(_Shipped(task, self._declared), traverse=False)
         # fused with what makes the partition: one task reads and counts it, so that rows stay
@@ -96,7 +96,7 @@ class DaskScanner(Scanner):
 
     def _here(self, task: Task, leaves: list[Any], watch: Watch) -> Parts:
         """By the threads of this process, some partitions at a time."""
-        compute = require("dask", "dask").compute
+        compute = _dask("dask").compute
         total = task.run(iter(()), -1)
         step = 4 * (os.cpu_count() or 1)
         watch(0, len(leaves))
@@ -301,4 +301,8 @@ def _paths(part: Any) -> Iterator[str]:
 
 
 def _size(task: Task) -> int:
-    return len(require("distributed.protocol.pickle", "dask").dumps(task))
+    return len(_dask("distributed.protocol.pickle").dumps(task))
+
+
+def _dask(module: str) -> Any:
+    return require(module, "dask", "a dask data frame")

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from opdt.optional import require
 from opdt.rules import Rule, RuleSet
 from opdt.scale.front import open_scanner
 from opdt.scale.keys import column_of, weight_values
 from opdt.scale.local import LocalScanner, find_files, open_fragment
-from opdt.scale.scanner import Parts, Task, require
+from opdt.scale.scanner import Parts, Task
 from opdt.scale.schema import Layout, Schema, agree
 from opdt.table.kinds import unknown_column
 
@@ -111,7 +112,7 @@ def dask_frame(paths: Any, schema: Schema) -> Any:
     Each partition is some row groups of a Parquet file, or a whole CSV file, with the types that
     the files agree on.
     """
-    frames, pandas = require("dask.dataframe", "dask"), require("pandas", "dask")
+    frames, pandas = _dask("dask.dataframe"), _dask("pandas")
     scanner = LocalScanner([os.path.abspath(path) for path in find_files(paths)])
     types = _common_types(scanner, schema)
     parts = scanner.parts(types.names)
@@ -143,4 +144,8 @@ def _read_part(
     names = types.names if columns is None else list(columns)
     wanted = pa.schema([types.field(name) for name in names])
     table = open_fragment(path, groups).to_table(columns=names).cast(wanted)
-    return table.to_pandas(types_mapper=require("pandas", "dask").ArrowDtype)
+    return table.to_pandas(types_mapper=_dask("pandas").ArrowDtype)
+
+
+def _dask(module: str) -> Any:
+    return require(module, "dask", "reading files with dask")

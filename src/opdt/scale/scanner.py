@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-
-from opdt.errors import EngineUnavailable
 
 # What a pass returns: sums (arrays) and the few rows that were asked for (Arrow tables).
 Parts = dict[str, Any]
@@ -75,17 +72,6 @@ class Scanner(ABC):
     def known_rows(self) -> int | None:
         """The number of rows, where it is known without reading them."""
         return None
-
-
-def require(package: str, extra: str) -> Any:
-    """Return an optional package, or say how to install it."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        top = package.partition(".")[0]
-        raise EngineUnavailable(
-            f"reading this input needs {top}; run: pip install 'opdt[{extra}]'"
-        ) from error
 
 
 def to_bytes(parts: Parts) -> bytes:

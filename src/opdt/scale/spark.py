@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from opdt import errors
 from opdt.errors import EngineFailure, InputError, OpdtError, first_line
+from opdt.optional import require
 from opdt.scale.scanner import (
     Parts,
     Scanner,
@@ -20,7 +21,6 @@ from opdt.scale.scanner import (
     Task,
     Watch,
     from_bytes,
-    require,
     to_bytes,
 )
 
@@ -47,7 +47,7 @@ class SparkScanner(Scanner):
     """
 
     def __init__(self, frame: Any) -> None:
-        require("pyspark.sql", "spark")
+        _spark("pyspark.sql")
         if ".connect." in type(frame).__module__:
             raise InputError(
                 "frames of Spark Connect cannot be used; take a classic Spark session."
@@ -60,7 +60,7 @@ class SparkScanner(Scanner):
         """The schema of the frame, which all partitions share."""
         if not self._sources:
             try:
-                types = require("pyspark.sql.pandas.types", "spark")
+                types = _spark("pyspark.sql.pandas.types")
                 schema = types.to_arrow_schema(self._frame.schema)
                 n_parts = int(self._frame.rdd.getNumPartitions())
             except Exception as error:
@@ -82,7 +82,7 @@ class SparkScanner(Scanner):
             left = -(-left // FAN_IN)
             rows = rows.repartition(left).mapInArrow(_merger(task), DDL)
         table = self._wait(rows, n_parts, watch)
-        self.bytes_moved += len(require("pyspark.cloudpickle", "spark").dumps(task)) + table.nbytes
+        self.bytes_moved += len(_spark("pyspark.cloudpickle").dumps(task)) + table.nbytes
         total = task.run(iter(()), -1)
         for parts in _results(table.to_batches()):
             if isinstance(parts, OpdtError):
@@ -103,7 +103,7 @@ class SparkScanner(Scanner):
             except BaseException as error:
                 future.set_exception(error)
 
-        thread = require("pyspark", "spark").InheritableThread(target=run, daemon=True)
+        thread = _spark("pyspark").InheritableThread(target=run, daemon=True)
         thread.start()
         try:
             while True:
@@ -140,7 +140,7 @@ Batches = Iterator[pa.RecordBatch]
 
 def _runner(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        context = require("pyspark", "spark").TaskContext.get()
+        context = _spark("pyspark").TaskContext.get()
         place = 0 if context is None else int(context.partitionId())
         try:
             yield _row(task.run(_tables(batches, names), place))
@@ -223,3 +223,7 @@ def _sentence(error: Exception) -> Exception:
         reason = causes[0] if causes else first_line(error)
     reason = reason.rstrip(". ")
     return InputError(f"cannot read {WHOLE}: {reason}.")
+
+
+def _spark(module: str) -> Any:
+    return require(module, "spark", "a Spark data frame")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.report import RuleReport, rule_report
 from opdt.report.formats import format_count, format_seconds
+from opdt.report.rows import sentence
 from opdt.report.text import proof, rule_lines
 from opdt.rules import Rule
 from opdt.rules.export.prose import condition_in_words
@@ -21,7 +22,6 @@ from opdt.studio.work import Work
 
 MAX_WRONG = 200  # rows that are listed
 OTHER_COLUMNS = 8  # columns beside the rule's own that they are listed with
-PROVEN = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
 
 
 class Stage(NamedTuple):
@@ -116,7 +116,7 @@ class Outcome:
     @property
     def is_proven(self) -> bool:
         """Whether nothing better is possible."""
-        return self.solution.status in PROVEN
+        return self.solution.status.is_proven
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Comparison:
 def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> Outcome:
     """Everything that is shown about a solution."""
     rule = solution.rule
-    badge, proven = badge_of(solution), _sentence(proof(solution))
+    badge, proven = badge_of(solution), sentence(proof(solution))
     if rule is None:
         return Outcome(work, solution, rule_lines(solution)[0], badge, proven)
     train, held_out = split
@@ -229,7 +229,3 @@ def wrong_columns(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
     """The columns that rows are listed with: the rule's own, and a few of the others."""
     others = [name for name in names if name not in rule.features]
     return (*rule.features, *others[:OTHER_COLUMNS])
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:] + "."

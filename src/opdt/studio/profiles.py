@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.report.formats import format_count
-from opdt.rules.condition import format_date
+from opdt.report.formats import format_cell
 from opdt.table import Kind
 from opdt.table.raw import Raw
 
@@ -75,20 +74,8 @@ def _numeric(name: str, present: NDArray[Any], missing: int) -> Profile:
         str(Kind.NUMERIC),
         missing,
         distinct,
-        cell_text(low),
-        cell_text(ordered[(len(ordered) - 1) // 2]),
-        cell_text(high),
+        format_cell(low),
+        format_cell(ordered[(len(ordered) - 1) // 2]),
+        format_cell(high),
         histogram=tuple(counts.tolist()),
     )
-
-
-def cell_text(value: Any) -> str:
-    """A cell as people read it."""
-    if isinstance(value, np.datetime64):
-        return format_date(value)
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return format_count(number) if abs(number) >= 0.001 or number == 0 else f"{number:.3g}"
-    return str(value)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from opdt.errors import EngineUnavailable
 from opdt.plot.rows import RuleRows
 from opdt.plot.scales import Scale, class_scale, scale_of
+from opdt.report.formats import format_cell
 from opdt.rules import Rule
-from opdt.studio.profiles import cell_text
 from opdt.studio.tables import Part
 
 MAX_POINTS = 1500
@@ -174,4 +174,4 @@ def _points(
 
 
 def _texts(values: NDArray[Any], missing: NDArray[np.bool_], chosen: NDArray[np.intp]) -> list[str]:
-    return ["missing" if missing[row] else cell_text(values[row]) for row in chosen]
+    return ["missing" if missing[row] else format_cell(values[row]) for row in chosen]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from opdt.datasets.optional import require
+from opdt.optional import require
 from opdt.studio.tables import Loaded, loaded_frame
 from opdt.studio.work import Work
 
 
 def small_table() -> Loaded:
     """Eight patients."""
-    frame = require("pandas").DataFrame(
+    frame = require("pandas", "studio", "opdt studio").DataFrame(
         {
             "age": [31, 35, 40, 44, 52, 57, 61, 70],
             "pulse": [61.5, 70.0, 64.0, 90.0, 88.0, 60.0, 95.0, 72.0],

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from opdt.datasets import available
 from opdt.datasets import load as load_raw
-from opdt.datasets.optional import require
 from opdt.datasets.registry import find
 from opdt.errors import InputError
+from opdt.optional import require
+from opdt.report.formats import format_cell
 from opdt.studio.builtin import BUILT_IN, load_built_in
-from opdt.studio.profiles import Profile, cell_text, profile
+from opdt.studio.profiles import Profile, profile
 from opdt.studio.work import DataSource
 from opdt.table import Kind, open_source, read_frame
 from opdt.table.frames import PandasSource, check_names
@@ -311,7 +312,7 @@ def loaded_frame(
         )
     if source.n_rows == 0:
         raise InputError(f"{name!r} has no rows.")
-    pandas = require("pandas")
+    pandas = require("pandas", "studio", "opdt studio")
     columns: dict[str, Any] = {}
     profiles = []
     for index, column in enumerate(source.names):
@@ -341,7 +342,8 @@ def _series(pandas: Any, raw: Raw) -> Any:
 def _texts(raw: Raw, rows: NDArray[np.intp]) -> list[str | None]:
     gone = raw.mask[rows]
     return [
-        None if none else cell_text(each) for each, none in zip(raw.values[rows], gone, strict=True)
+        None if none else format_cell(each)
+        for each, none in zip(raw.values[rows], gone, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from opdt.analysis.column_generation.loss import Loss, check_price
 from opdt.analysis.column_generation.run import ClassRun, Counts, Incumbent, generate
 from opdt.analysis.settings import build_problem, check_count
-from opdt.discover import Groups, StructureLike, resolve_budget, resolve_table
+from opdt.arguments import Groups, StructureLike, resolve_budget, resolve_table
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.rules import RuleSet

@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from datetime import datetime
 from functools import reduce
-from importlib import import_module
 from operator import and_, or_
 from typing import Any
 
-from opdt.errors import EngineUnavailable
+from opdt.optional import require
 from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, Form, check_labels
 from opdt.rules.export.numbers import is_single
@@ -29,13 +28,7 @@ def polars_source(cases: Cases) -> str:
 
 def polars_expression(cases: Cases) -> Any:
     """The expression itself."""
-    try:
-        pl = import_module("polars")
-    except ImportError as error:
-        raise EngineUnavailable(
-            "to_polars needs polars; run: pip install 'opdt[polars]'"
-        ) from error
-    return _Polars(pl).result(cases)
+    return _Polars(require("polars", "polars", "to_polars")).result(cases)
 
 
 class _Frames(ABC):
