@@ -134,13 +134,12 @@ def close_tabs(browser: Any) -> None:
 
 
 def wait_until_closed(told: Server) -> Record:
-    """What the server holds when its last session is gone."""
+    """What the server holds some seconds after its last session is gone."""
     end = time.monotonic() + PATIENCE
-    while True:
-        now = told.ask()
-        if not now["sessions"] or time.monotonic() > end:
-            return now
+    while told.ask()["sessions"] and time.monotonic() < end:
         time.sleep(0.5)
+    time.sleep(5.0)
+    return told.ask()
 
 
 # -- the slider ----------------------------------------------------------------------------------

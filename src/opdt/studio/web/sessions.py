@@ -15,6 +15,7 @@ from opdt.studio.web.memory import give_back
 if TYPE_CHECKING:
     from opdt.studio.session import Session
 
+_PAUSE = 1.0  # seconds
 # A person, as the login knows them, and one of their tabs.
 Owner = tuple[str, str]
 
@@ -46,6 +47,7 @@ class Sessions:
         self._make = make
         self._grace = grace
         self._held: dict[Owner, _Held] = {}
+        self._giving: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._held)
@@ -87,8 +89,14 @@ class Sessions:
         held = self._held.pop(owner, None)
         if held is not None:
             await held.session.end()
-            del held
-            await asyncio.to_thread(give_back)
+            if self._giving is None:
+                self._giving = background_tasks.create(self._give_back(), name="give back")
+
+    async def _give_back(self) -> None:
+        """Give back the memory of all sessions that have just been closed."""
+        await asyncio.sleep(_PAUSE)  # the page lets go of the session only after it is told
+        self._giving = None
+        await asyncio.to_thread(give_back)
 
 
 def listen(session: Session, topic: str, callback: Callable[[Any], Any]) -> None:
