@@ -329,9 +329,13 @@ def loaded_frame(
 def _series(pandas: Any, raw: Raw) -> Any:
     """A column of the same kind and values whatever library has read it."""
     if raw.kind is Kind.CATEGORICAL:
-        levels = pandas.Categorical(raw.values)
-        plain = levels.categories.inferred_type in _PLAIN_LEVELS
-        return levels if plain else pandas.Series(raw.values, dtype=object)
+        cells = pandas.Categorical(raw.values)
+        if cells.categories.inferred_type not in _PLAIN_LEVELS:
+            return pandas.Series(raw.values, dtype=object)
+        if cells.categories.inferred_type == "string":
+            # Out of a level that Arrow holds, pandas would make a text of its own for every cell.
+            return cells.rename_categories(cells.categories.astype(object))
+        return cells
     if raw.missing is None or raw.values.dtype.kind in "fM":
         return raw.values
     if raw.values.dtype.kind == "b":
