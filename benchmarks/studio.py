@@ -316,35 +316,18 @@ def tabs_grid(records: list[Record]) -> Grid:
             f"{record['ms']:.0f}",
             f"{record['worst']:.0f}",
             str(len(record["wrong"])),
-            f"{record['before']['megabytes']:.0f}",
-            f"{record['held']['megabytes']:.0f}",
-            f"{record['after']['megabytes']:.0f}",
-            str(record["after"]["sessions"]),
         )
         for record in records
     ]
-    header = (
-        "",
-        "answers",
-        "fewest of a tab",
-        "median, ms",
-        "worst, ms",
-        "wrong",
-        "MB before",
-        "MB with all tabs",
-        "MB after",
-        "sessions after",
-    )
-    return Grid(header, rows)
+    return Grid(("", "answers", "fewest of a tab", "median, ms", "worst, ms", "wrong"), rows)
 
 
 def memory_grid(records: list[Record]) -> Grid:
-    """One line for each turn."""
+    """One line for each turn, with the tables of the datasets and with large ones."""
     kinds = ("before", "held", "after")
     rows = [
         (
-            f"{record['tabs']} tabs of {record['rows']:,} × {record['columns']}, "
-            f"turn {record['turn']}",
+            f"{record['tabs']} tabs{_size(record)}, turn {record['turn']}",
             *(f"{record[kind]['megabytes']:.0f}" for kind in kinds),
             *(f"{record[kind]['objects']:,}" for kind in kinds),
             str(record["after"]["sessions"]),
@@ -356,6 +339,10 @@ def memory_grid(records: list[Record]) -> Grid:
     return Grid(header + counted, rows)
 
 
+def _size(record: Record) -> str:
+    return f" of {record['rows']:,} × {record['columns']}" if "rows" in record else ""
+
+
 def _ninetieth(values: list[float]) -> float:
     return sorted(values)[int(0.9 * (len(values) - 1))]
 
@@ -363,10 +350,14 @@ def _ninetieth(values: list[float]) -> float:
 def write_results(*, publish: bool) -> None:
     """Markdown beside the log, and in the guide where it is asked for."""
     log, parts = read_log(LOG), []
-    for section, grid in (("slider", slider_grid), ("tabs", tabs_grid), ("memory", memory_grid)):
-        measured = latest(log, section, quick=True)
-        if measured is not None and measured.records:
-            parts += [grid(measured.records).markdown(), _where(measured)]
+    measured = {name: latest(log, name, quick=True) for name in ("slider", "tabs", "memory")}
+    found = {name: each for name, each in measured.items() if each is not None and each.records}
+    for name, grid in (("slider", slider_grid), ("tabs", tabs_grid)):
+        if name in found:
+            parts += [grid(found[name].records).markdown(), _where(found[name])]
+    if {"tabs", "memory"} <= set(found):
+        both = found["tabs"].records + found["memory"].records
+        parts += [memory_grid(both).markdown(), _where(found["memory"])]
     text = "\n\n".join(parts)
     (RESULTS / "studio.md").write_text(text + "\n")
     if publish:
