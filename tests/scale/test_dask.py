@@ -76,10 +76,14 @@ def frame_of(parts: list[pa.Table], style: str = "nullable") -> Any:
 
 
 def common(parts: list[pa.Table], name: str) -> pa.Array:
-    """No cells, of a type that holds those of all partitions."""
+    """No cells, of a type that holds those of all partitions.
+
+    Where all are missing it is one of numbers: Dask declares an unknown type to be text, and text
+    is refused where numbers are asked for.
+    """
     types = [part.schema.field(name).type for part in parts]
     types = [t.value_type if pa.types.is_dictionary(t) else t for t in types]
-    types = [t for t in types if not pa.types.is_null(t)] or [pa.null()]
+    types = [t for t in types if not pa.types.is_null(t)] or [pa.float64()]
     tables = [pa.table({name: pa.array([], t)}) for t in types]
     return pa.concat_tables(tables, promote_options="permissive").column(name).combine_chunks()
 

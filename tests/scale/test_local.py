@@ -230,3 +230,9 @@ def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:
     assert all(isinstance(one, PassProgress) for one in told)
     assert max(one.passes for one in told) <= solution.details.passes
     assert any(one.parts_done == one.parts for one in told)
+
+
+def test_numbers_in_text_are_refused_where_they_are_asked_for(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["1", "2"], "y": [0, 1]}), tmp_path / "a.parquet")
+    with pytest.raises(UnsupportedProblem, match="'a' holds text, and numbers in text are not"):
+        discover_partitioned(tmp_path, "y", kinds={"a": "numeric"})
