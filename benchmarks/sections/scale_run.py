@@ -142,11 +142,11 @@ def worker_memory() -> Iterator[list[int]]:
 
 
 @contextmanager
-def scanner_of(name: str, folder: Path) -> Iterator[Scanner]:
+def scanner_of(name: str, folder: Path, memory: float) -> Iterator[Scanner]:
     """A scanner of the files: local, dask1, dask2 (workers) or spark (local[2])."""
     pattern = str(folder / "*.parquet")
     if name == "local":
-        yield LocalScanner(pattern, threads=Budget().n_threads)
+        yield LocalScanner(pattern, Budget().n_threads, memory)
     elif name.startswith("dask"):
         from dask import dataframe
         from distributed import Client, LocalCluster
@@ -182,7 +182,7 @@ def main() -> None:
     """Solve, and print the record."""
     folder, name, depth, memory, seconds = sys.argv[1:]
     limit = Budget(memory=int(float(memory)), seconds=float(seconds))
-    with scanner_of(name, Path(folder)) as inner, worker_memory() as peak:
+    with scanner_of(name, Path(folder), float(memory)) as inner, worker_memory() as peak:
         scanner = Metered(inner)
         started, cpu = time.perf_counter(), tree_seconds()
         solution = discover_partitioned(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +238,37 @@ def test_numbers_in_text_are_refused_where_they_are_asked_for(tmp_path: Path) ->
     pq.write_table(pa.table({"a": ["1", "2"], "y": [0, 1]}), tmp_path / "a.parquet")
     with pytest.raises(UnsupportedProblem, match="'a' holds text, and numbers in text are not"):
         discover_partitioned(tmp_path, "y", kinds={"a": "numeric"})
+
+
+PEAK = """
+import sys
+import subprocess
+import sys
+from pathlib import Path
+import opdt
+
+solution = opdt.discover(sys.argv[1], "y", w=5, memory_limit=int(sys.argv[2]), n_jobs=4)
+status = Path("/proc/self/status").read_text()
+peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+print(solution.status, 1024 * peak)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_the_process_stays_within_its_memory_limit(tmp_path: Path) -> None:
+    """Four threads with batches of the usual size would take 300 MB more than this."""
+    rng = np.random.default_rng(0)
+    for part in range(4):
+        x = {f"x{k:02}": rng.normal(size=130_000) for k in range(30)}
+        y = (x["x00"] > 0.5) ^ (rng.random(130_000) < 0.05)
+        pq.write_table(pa.table({**x, "y": y}), tmp_path / f"{part}.parquet")
+    limit = 700_000_000
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tmp_path), str(limit)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, peak = done.stdout.split()
+    assert status == "optimal"
+    assert int(peak) < limit

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 
-import pyarrow as pa
-
+from opdt.scale.memory import left
 from opdt.scale.scanner import Parts, Scanner, Task
 from opdt.solution import Clock, Progress, StopReason
 
@@ -70,31 +67,14 @@ class Driver:
     def room(self) -> int:
         """Bytes that this process may still take under its memory limit.
 
-        The limit is one on the whole process: what it holds already (its code, the table of a
-        notebook) counts. A quarter of what is left is for the batches being read.
+        A quarter of what is left is for the batches being read.
         """
         limit = self.clock.budget.memory
         if limit is None:
             return DEFAULT_ROOM
-        pa.default_memory_pool().release_unused()
-        return max(LEAST_ROOM, (int(limit) - resident()) * 3 // 4)
+        return max(LEAST_ROOM, left(limit) * 3 // 4)
 
     @property
     def result_bytes(self) -> int:
         """Bytes of one result: each thread has one under way, beside the total and spare."""
         return min(MAX_RESULT, self.room // (self.clock.budget.n_threads + 2))
-
-
-def resident() -> int:
-    """Bytes of memory that this process holds; its peak, or 0, where the system tells no more."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        pass
-    try:
-        import resource
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) * (1 if sys.platform == "darwin" else 1024)

@@ -30,7 +30,8 @@ from opdt.scale.summary import Summary
 from opdt.solution import Budget, Solution, StopReason
 from opdt.table import Column, Table
 
-SAMPLE = 100_000
+# Rows of the sample, and the part of the memory that one copy of it may take.
+SAMPLE, LEAST_SAMPLE, SAMPLE_SHARE = 100_000, 10_000, 32
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,12 @@ def discover_partitioned(
     _check_column("y", "labels", y)
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
-    scanner = open_scanner(source, threads=limits.n_threads, client=client)
+    scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
     _check_wishes(schema, wishes)
     driver = Driver(scanner, limits.start(), max_passes)
     try:
-        summary = driver.run(Summary(schema, SAMPLE, _share(scanner)))
+        summary = driver.run(_first_pass(schema, driver))
     except Stopped as stop:
         return _unfinished(driver, schema, wishes, stop.reason)
     except KeyboardInterrupt:
@@ -187,17 +188,23 @@ def _unfinished(driver: Driver, schema: Schema, wishes: Wishes, reason: StopReas
     return replace(unfinished(driver, reason, may_be_empty=empty, bound=bound), details=seen)
 
 
-def _share(scanner: Scanner) -> int:
-    return max(2000, 4 * SAMPLE // max(1, len(scanner.sources())))
+def _first_pass(schema: Schema, driver: Driver) -> Summary:
+    """The summary, with a sample that takes a small part of the memory there is."""
+    room = driver.room // (SAMPLE_SHARE * 8 * len(schema.columns))
+    n_sample = min(SAMPLE, max(LEAST_SAMPLE, room))
+    n_parts = max(1, len(driver.scanner.sources()))
+    return Summary(schema, n_sample, max(2000, 4 * n_sample // n_parts))
 
 
-def open_scanner(source: Any, *, threads: int = 1, client: Any = None) -> Scanner:
+def open_scanner(
+    source: Any, *, threads: int = 1, memory: float | None = None, client: Any = None
+) -> Scanner:
     """The scanner of any supported source."""
     if isinstance(source, Scanner):
         return source
     kind = lazy_kind(source)
     if kind is None:
-        return LocalScanner(source, threads)
+        return LocalScanner(source, threads, memory)
     check_lazy(source)
     if kind == "dask":
         from opdt.scale.dask import DaskScanner

@@ -17,11 +17,16 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from opdt.errors import InputError, first_line
+from opdt.scale.memory import left
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
 from opdt.table.read import PARQUET, arrow_options
 from opdt.table.textfile import UTF8, examine, text_ending
 
 BATCH_ROWS = 1 << 17
+FEWEST_ROWS = 1 << 13  # of a batch, where memory is short
+# Bytes that a thread takes while it reads and counts: of each column whatever the batches are
+# (its page, packed and unpacked, and its dictionary), and of each cell of a batch.
+COLUMN_BYTES, CELL_BYTES = 2_000_000, 32
 BUFFER = 1 << 18  # bytes of a column that are read at once
 ROWS_PER_PART = 1 << 20  # row groups are read together up to so many rows
 BEAT = 0.1  # seconds between two looks at the clock
@@ -48,11 +53,14 @@ class LocalScanner(Scanner):
         ``claims/*.parquet``.
     threads : int
         How many partitions are read at the same time.
+    memory : float, optional
+        Bytes that the process should not exceed: fewer threads read smaller batches if need be.
     """
 
-    def __init__(self, paths: Any, threads: int = 1) -> None:
+    def __init__(self, paths: Any, threads: int = 1, memory: float | None = None) -> None:
         self.paths = find_files(paths)
         self._threads = max(1, threads)
+        self._memory = memory
         self._fragments: dict[str, Any] = {}
         self._bytes = 0
 
@@ -92,16 +100,17 @@ class LocalScanner(Scanner):
     def scan(self, task: Task, watch: Watch) -> Parts:
         """Run the task on every piece; at most so many results as threads are held at once."""
         parts = self.parts(task.columns)
+        threads, rows = self._pace(len(set(task.columns)))
         stop = threading.Event()
         result = task.run(iter(()), -1)
         done = 0
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             queue = iter(enumerate(parts))
             running: set[Future[Parts]] = set()
             try:
                 while True:
-                    while len(running) < self._threads and (item := next(queue, None)):
-                        running.add(pool.submit(_run, task, *item, stop))
+                    while len(running) < threads and (item := next(queue, None)):
+                        running.add(pool.submit(_run, task, *item, rows, stop))
                     if not running:
                         break
                     ready, running = wait(running, BEAT, FIRST_COMPLETED)
@@ -113,6 +122,15 @@ class LocalScanner(Scanner):
                 stop.set()
         self._bytes += sum(part.n_bytes for part in parts)
         return result
+
+    def _pace(self, n_columns: int) -> tuple[int, int]:
+        """How many threads read, and how many rows at a time, with a quarter of what is left."""
+        if self._memory is None:
+            return self._threads, BATCH_ROWS
+        share = left(self._memory) // 4
+        threads = max(1, min(self._threads, share // (n_columns * 2 * COLUMN_BYTES)))
+        cells = (share // threads - n_columns * COLUMN_BYTES) // CELL_BYTES
+        return threads, max(FEWEST_ROWS, min(BATCH_ROWS, cells // n_columns))
 
 
 def find_files(paths: Any) -> tuple[str, ...]:
@@ -196,16 +214,18 @@ def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> 
     return _Part(path, fragment.subset(row_group_ids=list(chosen)), n_bytes, tuple(chosen))
 
 
-def _run(task: Task, place: int, part: _Part, stop: threading.Event) -> Parts:
+def _run(task: Task, place: int, part: _Part, rows: int, stop: threading.Event) -> Parts:
     try:
-        return task.run(_batches(part, task.columns, stop), place)
+        return task.run(_batches(part, task.columns, rows, stop), place)
     except InputError as error:
         named = part.path in str(error)
         raise error if named else InputError(f"{part.path!r}: {error}") from error
 
 
-def _batches(part: _Part, columns: Sequence[str], stop: threading.Event) -> Iterator[pa.Table]:
-    reader = _guarded(part.path, _open, part, list(columns))
+def _batches(
+    part: _Part, columns: Sequence[str], rows: int, stop: threading.Event
+) -> Iterator[pa.Table]:
+    reader = _guarded(part.path, _open, part, list(columns), rows)
     while not stop.is_set():
         batch = _guarded(part.path, next, reader, None)
         if batch is None:
@@ -214,7 +234,7 @@ def _batches(part: _Part, columns: Sequence[str], stop: threading.Event) -> Iter
             yield pa.Table.from_batches([batch])
 
 
-def _open(part: _Part, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def _open(part: _Part, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """The batches of a part.
 
     Parquet is read through small buffers, so that no row group is ever held as a whole, and text
@@ -222,7 +242,7 @@ def _open(part: _Part, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """
     if not is_parquet(part.path):
         batches: Iterator[pa.RecordBatch] = part.fragment.to_batches(
-            columns=columns, batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False
+            columns=columns, batch_size=rows, batch_readahead=1, use_threads=False
         )
         return batches
     schema = part.fragment.physical_schema
@@ -231,9 +251,7 @@ def _open(part: _Part, columns: list[str]) -> Iterator[pa.RecordBatch]:
         part.path, metadata=part.fragment.metadata, read_dictionary=coded, buffer_size=BUFFER,
         pre_buffer=False,
     )  # fmt: skip
-    return iter(
-        file.iter_batches(BATCH_ROWS, row_groups=part.groups, columns=columns, use_threads=False)
-    )
+    return iter(file.iter_batches(rows, row_groups=part.groups, columns=columns, use_threads=False))
 
 
 def _is_text(dtype: pa.DataType) -> bool:
