@@ -100,7 +100,7 @@ class LocalScanner(Scanner):
     def scan(self, task: Task, watch: Watch) -> Parts:
         """Run the task on every piece; at most so many results as threads are held at once."""
         parts = self.parts(task.columns)
-        threads, rows = self._pace(len(set(task.columns)))
+        threads, rows = self._pace(max(1, len(set(task.columns))))
         stop = threading.Event()
         result = task.run(iter(()), -1)
         done = 0
