@@ -74,6 +74,26 @@ def test_very_many_small_problems(emphasis: str, path: int) -> None:
 # -- problems of one sort ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At this price an error costs nothing but its own row, so that many rules tie."""
+    monkeypatch.setattr(polish, "FEW_STEPS", -1)
+    for seed in range(100):
+        rng = np.random.default_rng([depth, seed])
+        table = random_table(rng, int(rng.integers(8, 16)), "thirds", n_conditions=8)
+        asked = random_constraints(rng, table, ["required", "min_coverage"], depth)
+        problem = Problem.build(
+            table,
+            structure=Structure.levels(*["all"] * depth),
+            w=1,
+            target=table.classes.tolist()[0],
+            constraints=asked,
+        )
+        agree(problem, Switches())
+
+
 def deep(rng: np.random.Generator) -> Problem:
     """Depth 4, with any structure and constraints."""
     table = random_table(rng, int(rng.integers(4, 14)), str(rng.choice(WEIGHTS)), n_conditions=8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -100,13 +100,43 @@ class Candidate:
         positions that reach the goal will do.
 
         Gains that do not carry errors (row weights too fine for that) leave the choice between
-        numbers of errors to trying all positions; where these are too many, the loosest win.
+        numbers of errors to trying all positions, or to narrower and narrower limits on errors.
         """
         steps = float(np.prod(self.tops[:-1].astype(float))) * len(self.gains)
         if steps <= FEW_STEPS:
             found_all = self._try_all(goal)
             if found_all is not None:
                 return found_all
+        found = self._loosest(goal, hurry=hurry)
+        if found is None or self.carries_errors or hurry:
+            return found
+        return self._with_fewest_errors(goal, found)
+
+    def _with_fewest_errors(self, goal: int, found: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The loosest positions of the fewest errors, once some that reach the goal are known."""
+        low, high = 0, self._errors(found)
+        while low < high:
+            middle = (low + high) // 2
+            better = self._limited(middle)._loosest(goal, hurry=True)
+            if better is None:
+                low = middle + 1
+            else:
+                high = self._errors(better)
+        return self._limited(high)._loosest(goal)
+
+    def _limited(self, most_errors: int) -> Candidate:
+        """The same with so many errors at most."""
+        limits = self.limits.copy()
+        limits[1] = min(int(limits[1]), most_errors)
+        return replace(self, limits=limits, constrained=True)
+
+    def _errors(self, positions: tuple[int, ...]) -> int:
+        """Error weight of the rows at these positions or above."""
+        inside = (self.levels >= np.array(positions)[:, None]).all(axis=0)
+        return int(self.wrong[inside].sum())
+
+    def _loosest(self, goal: int, *, hurry: bool = False) -> tuple[int, ...] | None:
+        """The loosest positions that reach the goal, ray by ray, by bisection."""
         found: list[int] = []
         rows = np.arange(len(self.gains), dtype=np.int32)
         for ray in range(len(self.tops)):
