@@ -118,11 +118,15 @@ def chromium() -> Iterator[Any]:
 
 def open_tab(browser: Any, url: str, title: str) -> None:
     """A new tab with a dataset, once its frontier is traced."""
+    _new_tab(browser, url)
+    choose(browser, "dataset", title)
+    wait_for(lambda: "proven" in text_of(browser, "badge"), PATIENCE)
+
+
+def _new_tab(browser: Any, url: str) -> None:
     browser.switch_to.new_window("tab")
     browser.get(url)
     element(browser, "upload", PATIENCE)
-    choose(browser, "dataset", title)
-    wait_for(lambda: "proven" in text_of(browser, "badge"), PATIENCE)
 
 
 def close_tabs(browser: Any) -> None:
@@ -225,9 +229,7 @@ def write_table(path: Path, rows: int, columns: int, seed: int) -> Path:
 
 def open_file(browser: Any, url: str, file: Path) -> None:
     """A new tab with an uploaded table and its rule."""
-    browser.switch_to.new_window("tab")
-    browser.get(url)
-    element(browser, "upload", PATIENCE)
+    _new_tab(browser, url)
     browser.find_element("css selector", "[data-testid=upload-input]").send_keys(str(file))
     wait_for(lambda: file.name in text_of(browser, "data-panel"), PATIENCE)
     choose(browser, "label", "class")
@@ -375,7 +377,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     add = parser.add_argument
     add("--data", type=Path, default=None, help="folder of the datasets (default: $OPDT_DATA)")
-    add("--only", default="slider,tabs,memory", help="empty only makes the tables")
+    add("--only", default="slider,tabs,memory", help="which of them; empty only makes the tables")
     add("--moves", type=int, default=25, help="moves of the slider on each dataset")
     add("--tabs", type=int, default=20)
     add("--seconds", type=float, default=20.0, help="for which the tabs' sliders move")

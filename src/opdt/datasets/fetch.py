@@ -103,11 +103,8 @@ def _supplied(source: Source, folder: str | Path | None) -> Iterator[tuple[str, 
 
 def _cached(source: Source) -> Path:
     """Return where the cache keeps the raw file; it need not exist."""
-    return (
-        Path(require("pooch", "datasets", "opdt.datasets").os_cache("opdt"))
-        / source.name
-        / source.file
-    )
+    pooch = require("pooch", "datasets", "opdt.datasets")
+    return Path(pooch.os_cache("opdt")) / source.name / source.file
 
 
 def _info(source: Source, folder: str | Path | None) -> DatasetInfo:

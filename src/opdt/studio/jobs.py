@@ -144,9 +144,8 @@ class Jobs:
             _drop(job)
         self._current.clear()
 
-    async def end(self) -> None:
-        """Close, and wait until the threads that have to be told so have let go of their data."""
-        self.close()
+    async def join(self) -> None:
+        """Wait until all threads have ended; those of jobs that nobody waits for, too."""
         for thread in list(self._threads):
             await asyncio.to_thread(thread.join)
 

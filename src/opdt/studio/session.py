@@ -392,7 +392,7 @@ class Session:
     async def end(self) -> None:
         """Close, and wait until nothing works on the data any more."""
         self.close()
-        await self._jobs.end()
+        await self._jobs.join()
 
     def _drop_jobs(self) -> None:
         for kind in self.busy - {"load"}:

@@ -113,16 +113,20 @@ class Candidate:
         return self._with_fewest_errors(goal, found)
 
     def _with_fewest_errors(self, goal: int, found: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The loosest positions of the fewest errors, once some that reach the goal are known."""
-        low, high = 0, self._errors(found)
+        """The loosest positions of the fewest errors, once the loosest of all are known.
+
+        With most gains nothing else ties, so it is asked first whether any error can be spared.
+        """
+        most = self._errors(found)
+        low, high, middle = 0, most, most - 1
         while low < high:
-            middle = (low + high) // 2
             better = self._limited(middle)._loosest(goal, hurry=True)
             if better is None:
                 low = middle + 1
             else:
                 high = self._errors(better)
-        return self._limited(high)._loosest(goal)
+            middle = (low + high) // 2
+        return found if high == most else self._limited(high)._loosest(goal)
 
     def _limited(self, most_errors: int) -> Candidate:
         """The same with so many errors at most."""
