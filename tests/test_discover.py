@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from opdt.errors import InputError
 from opdt.problem import Constraints, Structure, write_structure
 from opdt.rules import Condition, Rule
 from opdt.solution import Budget, Status, StopReason
-from opdt.table import Table
+from opdt.table import Table, read_frame
 
 DATA = {
     "age": [25, 31, 47, 52, 60, 33],
@@ -105,6 +107,53 @@ def test_an_engine_object_is_used_as_it_is():
 def test_a_time_limit_is_kept():
     solution = discover(DATA, LABELS, engine=EXACT, time_limit=0)
     assert (solution.stopped_by, solution.rule) == (StopReason.TIME, None)
+
+
+@pytest.mark.parametrize("reason", [StopReason.TIME, StopReason.CANCELLED])
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, (0, 6, Status.FEASIBLE)),
+        ({"sample_weight": [1, 1, 5.5, 1, 1, 1]}, (0, 10.5, Status.FEASIBLE)),
+        ({"constraints": {"min_coverage": 2}}, (-math.inf, 6, Status.UNKNOWN)),
+    ],
+)
+def test_a_limit_that_is_reached_before_the_search_leaves_a_true_bound(reason, asked, expected):
+    cancel = threading.Event()
+    cancel.set()
+    budget = Budget(seconds=0) if reason is StopReason.TIME else Budget(cancel=cancel)
+    solution = discover(DATA, LABELS, budget=budget, **asked)
+    assert (solution.rule, solution.stopped_by, solution.engine) == (None, reason, "search")
+    assert (solution.value, solution.bound, solution.status) == expected
+
+
+def test_the_time_runs_from_the_call(monkeypatch, tmp_path):
+    """Reading and coding count: nothing is searched when they have taken all the time."""
+    now = [0.0]
+    monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
+
+    def slow(path):
+        now[0] += 7
+        return read_frame(path)
+
+    monkeypatch.setattr("opdt.table.frames.read_frame", slow)
+    path = tmp_path / "data.csv"
+    pl.DataFrame({**DATA, "state": LABELS}).write_csv(path)
+    late = discover(path, "state", engine=EXACT, time_limit=5)
+    assert (late.rule, late.bound, late.seconds) == (None, 6, 7)
+    assert late.stopped_by is StopReason.TIME
+    in_time = discover(path, "state", target="ill", engine=EXACT, time_limit=10)
+    assert (in_time.rule, in_time.seconds) == (OLD, 7)
+
+
+def test_a_clock_in_the_place_of_a_budget_runs_on(monkeypatch, table):
+    now = [0.0]
+    monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
+    clock = Budget(seconds=5).start()
+    now[0] = 4.0
+    assert discover(table, engine=EXACT, target="ill", budget=clock).seconds == 4
+    now[0] = 6.0
+    assert discover(table, engine=EXACT, budget=clock).stopped_by is StopReason.TIME
 
 
 def test_a_budget_is_kept():

@@ -12,7 +12,7 @@ import pytest
 
 from opdt.errors import InputError
 from opdt.rules import Rule
-from opdt.solution import Budget, Clock, Solution, Status, StopReason
+from opdt.solution import Budget, Clock, Expired, Solution, Status, StopReason, running
 
 # -- budget --------------------------------------------------------------------------------------
 
@@ -90,6 +90,42 @@ def test_an_event_stops_before_anything_else():
     assert clock.stop() is StopReason.NODES
     event.set()
     assert clock.stop() is StopReason.CANCELLED
+
+
+def test_a_clock_ends_work_that_asks_it():
+    Budget().start().check()
+    with pytest.raises(Expired) as caught:
+        Budget(seconds=0).start().check()
+    assert caught.value.reason is StopReason.TIME
+
+
+def test_a_running_clock_runs_on():
+    clock = Budget(seconds=5).start()
+    assert running(clock) is clock
+    assert running(Budget(nodes=3)).budget == Budget(nodes=3)
+    assert running(None).budget == Budget()
+
+
+@pytest.mark.parametrize(
+    ("limit", "free", "room"),
+    [
+        (None, 1000, 750),
+        (None, None, math.inf),
+        (400, 1000, 400),
+        (400, None, 400),
+        (4000, 1000, 1000),
+    ],
+)
+def test_room_is_what_limit_and_machine_leave(monkeypatch, limit, free, room):
+    monkeypatch.setattr("opdt.solution.available", lambda: free)
+    clock = Budget(memory=limit).start()
+    assert clock.room() == room
+    clock.hold(300)
+    assert clock.room() == (room if limit is None else min(limit - 300, free or math.inf))
+    clock.hold(limit or 0)
+    assert clock.room() == (room if limit is None else 0)
+    clock.hold(-300 - (limit or 0))
+    assert clock.room() == room
 
 
 # -- solution ------------------------------------------------------------------------------------

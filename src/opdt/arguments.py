@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from opdt.errors import InputError
 from opdt.optional import require
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
-from opdt.solution import Budget
+from opdt.solution import Budget, Clock
 from opdt.table import Table
 
 StructureLike = Structure | Sequence[str] | str | Path | None
@@ -23,15 +24,25 @@ Groups = Mapping[str, Iterable[str]]
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b", re.IGNORECASE)
 
 
-def resolve_table(X: Any, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None) -> Table:
-    """The table of the data, or the table given, which nothing may be added to."""
+def resolve_table(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    kinds: Mapping[str, str] | None,
+    watch: Callable[[], None] | None = None,
+) -> Table:
+    """The table of the data, or the table given, which nothing may be added to.
+
+    `watch` is called from time to time while the data are coded, and may raise to end that.
+    """
     if is_partitioned(X):
         raise InputError(
             "'X' lies in partitions, but this needs all rows in memory; only discover and "
             "OPDTClassifier take partitions."
         )
     if not isinstance(X, Table):
-        return Table.build(X, y, sample_weight=sample_weight, kinds=kinds)
+        watching = {"watch": watch} if "watch" in signature(Table.build).parameters else {}
+        return Table.build(X, y, sample_weight=sample_weight, kinds=kinds, **watching)  # type: ignore[arg-type]
     for name, given in (("y", y), ("sample_weight", sample_weight), ("kinds", kinds)):
         if given is not None:
             raise InputError(
@@ -108,6 +119,21 @@ def resolve_budget(
     if budget.memory is not None:
         raise InputError("'memory_limit' is given twice: the budget has a 'memory' of its own.")
     return replace(budget, memory=memory)
+
+
+def start_clock(
+    budget: Budget | Clock | None,
+    time_limit: float | None,
+    n_jobs: int | None,
+    memory_limit: int | str | None = None,
+) -> Clock:
+    """The running clock of what `resolve_budget` takes; one that is given runs on.
+
+    The first thing a function does that takes a time limit: the time is that from the call.
+    """
+    if isinstance(budget, Clock):
+        return budget
+    return resolve_budget(budget, time_limit, n_jobs, memory_limit).start()
 
 
 def resolve_size(size: int | str, name: str = "'memory_limit'") -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -11,16 +12,18 @@ from opdt.arguments import (
     StructureLike,
     is_partitioned,
     require_pyarrow,
-    resolve_budget,
     resolve_constraints,
     resolve_structure,
     resolve_table,
+    start_clock,
 )
 from opdt.engines import Engine, get_engine
 from opdt.errors import UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
-from opdt.solution import Budget, Solution
+from opdt.solution import Budget, Clock, Expired, Solution, Status
+from opdt.table import Table, open_source
+from opdt.table.labels import check_weights
 
 
 def discover(
@@ -39,7 +42,7 @@ def discover(
     time_limit: float | None = None,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
 ) -> Solution:
     """The best rule of a table, with what is proven about it.
 
@@ -73,7 +76,8 @@ def discover(
     engine : str or Engine
         See `opdt.engine_names()`.
     time_limit : float, optional
-        Seconds after which the best rule so far is returned, with a true bound.
+        Seconds from the call, reading and coding the data included, after which the best rule so
+        far is returned, with a true bound.
     n_jobs : int, optional
         Threads; all cores if left out.
     memory_limit : int or str, optional
@@ -93,8 +97,8 @@ def discover(
     >>> print(solution.rule, "| VI", solution.value, "|", solution.status)
     IF age >= 40 THEN ill | VI 2.0 | optimal
     """
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     chosen = get_engine(engine)
-    limits = resolve_budget(budget, time_limit, n_jobs, memory_limit)
     if is_partitioned(X) or (memory_limit is not None and isinstance(X, (str, PathLike))):
         if chosen.name != "search":
             raise UnsupportedProblem(
@@ -106,16 +110,38 @@ def discover(
 
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
-            constraints=constraints, sample_weight=sample_weight, kinds=kinds, budget=limits,
+            constraints=constraints, sample_weight=sample_weight, kinds=kinds, budget=clock.budget,
         )  # fmt: skip
-    table = resolve_table(X, y, sample_weight, kinds)
     shape, file_groups = resolve_structure(structure, max_depth)
+    demands = resolve_constraints(constraints)
+    try:
+        if not isinstance(X, Table):
+            X = open_source(X)  # a file is read in one go
+            clock.check()
+        table = resolve_table(X, y, sample_weight, kinds, clock.check)
+    except Expired as stop:
+        empty = demands.min_coverage == 0
+        return Solution(
+            rule=None,
+            value=0.0 if empty else -math.inf,
+            bound=_most(X.n_rows, sample_weight),
+            status=Status.FEASIBLE if empty else Status.UNKNOWN,
+            stopped_by=stop.reason,
+            seconds=clock.elapsed(),
+            engine=chosen.name,
+        )
     problem = Problem.build(
         table,
         structure=shape,
         groups={**file_groups, **check_groups(groups)},
         w=w,
         target=target,
-        constraints=resolve_constraints(constraints),
+        constraints=demands,
     )
-    return chosen.solve(problem, limits)
+    return chosen.solve(problem, clock)
+
+
+def _most(n_rows: int, sample_weight: Any) -> float:
+    """What no rule is worth more than, before anything is coded: all rows, or their weights."""
+    weights = check_weights(sample_weight, n_rows)
+    return float(n_rows) if weights is None else math.fsum(weights)

@@ -6,10 +6,12 @@
     ├── InputError          (ValueError)    what the user gave cannot be used
     ├── UnsupportedProblem  (ValueError)    a valid problem that the chosen engine cannot solve
     ├── EngineUnavailable   (ImportError)   the engine's package is not installed
+    ├── MemoryLimit         (MemoryError)   what is asked needs more memory than there is
     └── EngineFailure       (RuntimeError)  an engine broke its promise; always a bug, never silence
     OpdtWarning             (UserWarning)   worth knowing, and safe to silence
 
-Reaching a time, node or memory limit is not an error: it is a `Solution` that says so.
+Reaching a time, node or memory limit is not an error: it is a `Solution` that says so. What could
+not even begin within the memory is one, before any of it is taken.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ class UnsupportedProblem(OpdtError, ValueError):
 
 class EngineUnavailable(OpdtError, ImportError):
     """The engine needs a package that is not installed; the message names the extra."""
+
+
+class MemoryLimit(OpdtError, MemoryError):
+    """Work that does not fit into memory; the message says how much it needs and what would fit."""
 
 
 class EngineFailure(OpdtError, RuntimeError):

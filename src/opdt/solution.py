@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from opdt.errors import InputError
+from opdt.machine import available, cores
 from opdt.rules import Rule
 
 
@@ -92,9 +92,11 @@ class Budget:
     nodes : int, optional
         Number of search nodes.
     memory : int, optional
-        Bytes an engine may allocate for itself, beyond the coded table.
+        Bytes an engine may allocate for itself, beyond the coded table; if left out, three
+        quarters of what the machine, its container and the process have free.
     threads : int, optional
-        Number of threads; None or -1 means all cores this process may use.
+        Number of threads; None or -1 means all cores this process may use, in a container those
+        of the container.
     cancel : threading.Event, optional
         Set it from anywhere to stop the engine.
     progress : callable, optional
@@ -131,9 +133,7 @@ class Budget:
         """The number of threads to use."""
         if self.threads is not None and self.threads > 0:
             return int(self.threads)
-        if hasattr(os, "sched_getaffinity"):
-            return max(1, len(os.sched_getaffinity(0)))
-        return os.cpu_count() or 1
+        return cores()
 
     def start(self) -> Clock:
         """A running clock with these limits."""
@@ -144,12 +144,21 @@ def _is_number(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
+class Expired(Exception):
+    """Raised by `Clock.check` where a limit is reached; whoever started the clock catches it."""
+
+    def __init__(self, reason: StopReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Clock:
-    """A running budget: elapsed time, and whether to stop."""
+    """A running budget: elapsed time, whether to stop, and the memory that is left."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self._started = time.perf_counter()
+        self._held = 0
 
     def elapsed(self) -> float:
         """Seconds since the start."""
@@ -171,6 +180,31 @@ class Clock:
             return StopReason.TIME
         return None
 
+    def check(self) -> None:
+        """Raise `Expired` where a limit is reached: for work that has many places to stop in."""
+        reason = self.stop()
+        if reason is not None:
+            raise Expired(reason)
+
+    def hold(self, n_bytes: int) -> None:
+        """Say that so many bytes more are held under the memory limit; fewer if below zero."""
+        self._held += n_bytes
+
+    def room(self) -> float:
+        """Bytes an engine may still allocate; infinity where nothing limits them.
+
+        With a memory limit, what it leaves beside all that was told to `hold`, and never more
+        than there is; without one, three quarters of what there is now.
+        """
+        free, limit = available(), self.budget.memory
+        most = float("inf") if free is None else float(free)
+        return most * 0.75 if limit is None else max(0.0, min(limit - self._held, most))
+
+
+def running(budget: Budget | Clock | None) -> Clock:
+    """The clock of a budget; one that runs already runs on."""
+    return budget if isinstance(budget, Clock) else (budget or Budget()).start()
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -188,11 +222,15 @@ class Solution:
     covered, errors : float
         Training rows the rule covers, and those of another class among them (weighted).
     seconds : float
-        Time the engine took.
+        Time from the call to the answer; from `discover`, reading and coding the data included.
     trace : tuple of TracePoint
         Every improvement of value or bound.
     statistics : Statistics
     engine : str
+    rounding : float
+        Row weights of more digits than can be added exactly are rounded (see "Whole numbers" in
+        the architecture page), and all numbers here are those of the rounded weights. With the
+        very weights given, the VI of any rule differs by at most this; 0 where none was rounded.
     """
 
     rule: Rule | None
@@ -207,6 +245,7 @@ class Solution:
     statistics: Statistics = field(default_factory=Statistics)
     engine: str = ""
     details: Any = None
+    rounding: float = 0.0
 
     @property
     def gap(self) -> float:

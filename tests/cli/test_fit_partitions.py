@@ -18,7 +18,6 @@ from rich.console import Console
 from opdt import Condition, Rule, RuleSet, discover, read_rule, write_rule
 from opdt.cli import console, mark_files
 from opdt.cli.console import SearchProgress
-from opdt.cli.pieces import format_size
 from opdt.scale import PassProgress
 
 AGED = Rule([Condition("age", ">=", 40)], "ill")
@@ -161,11 +160,6 @@ def test_progress_tells_pass_partitions_value_and_bound(monkeypatch):
         bar(PassProgress(3, 40, 90, 0.5, 2, 5, 10))
         bar._bar.refresh()
         assert "pass 2, 5 of 10 partitions  VI 40, bound 90, gap 50  3.0 s" in out.getvalue()
-
-
-def test_sizes_are_shown_in_the_unit_that_suits_them():
-    shown = [format_size(n) for n in (12, 1500, 2_500_000, 3.2e9, 4e12, 999_600)]
-    assert shown == ["12 bytes", "1.5 kB", "2.5 MB", "3.2 GB", "4 TB", "1 MB"]
 
 
 @pytest.mark.filterwarnings("ignore")  # of Dask's own making

@@ -13,6 +13,7 @@ import numpy as np
 from opdt.arguments import is_partitioned, require_pyarrow
 from opdt.cli.source import STDIN, columns
 from opdt.errors import InputError
+from opdt.machine import format_size
 from opdt.optional import require
 from opdt.solution import Solution
 from opdt.table import Table
@@ -114,15 +115,6 @@ def reading(solution: Solution) -> tuple[str, str]:
     seen: Passes = solution.details
     words = f"{seen.passes} pass{'es' if seen.passes > 1 else ''} over {seen.n_rows:,} rows"
     return "read", words + (f", {format_size(seen.bytes_read)}" if seen.bytes_read else "")
-
-
-def format_size(n_bytes: float) -> str:
-    """A number of bytes in the unit that suits it."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n_bytes < 999.5:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.3g} TB"
 
 
 def _truth(text: str) -> bool:

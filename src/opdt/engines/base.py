@@ -17,6 +17,7 @@ from opdt.solution import (
     Status,
     StopReason,
     TracePoint,
+    running,
 )
 
 
@@ -49,8 +50,10 @@ class Engine(ABC):
         """The reason why this engine cannot solve the problem, or None."""
         return None
 
-    def solve(self, problem: Problem, budget: Budget | None = None) -> Solution:
+    def solve(self, problem: Problem, budget: Budget | Clock | None = None) -> Solution:
         """The best rule of the problem within the budget, audited on the data.
+
+        A `Clock` in the place of the budget runs on: what was done before counts too.
 
         Raises
         ------
@@ -60,9 +63,9 @@ class Engine(ABC):
             When the engine's rule does not fit the problem or its bound is below the rule's own
             value: a bug, which is never passed over.
         """
+        clock = running(budget)
         if why := self.refuses(problem):
             raise UnsupportedProblem(f"engine {self.name!r} cannot solve this problem: {why}.")
-        clock = (budget or Budget()).start()
         outcome = self._solve(problem, clock)
         return audit(self.name, problem, outcome, clock.elapsed())
 
@@ -82,9 +85,11 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
             rule = measure = None  # the empty rule is as good, and is called "no pattern"
     value = value_of(problem, measure)
     bound = value if outcome.bound is None else problem.vi(outcome.bound)
-    if bound < value:
+    gain = measure.gain if measure else 0 if problem.may_be_empty else None
+    if outcome.bound is not None and gain is not None and outcome.bound < gain:
         raise EngineFailure(f"engine {name!r} claims a bound of {bound}, but a rule has {value}.")
-    proven = outcome.bound is None or bound == value
+    # In whole units, which the two floats may not tell apart.
+    proven = outcome.bound is None or outcome.bound == gain
     scale = problem.objective.weight_scale
     return Solution(
         rule=None if rule is None else problem.lift(rule),
@@ -99,6 +104,7 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
         statistics=outcome.statistics,
         engine=name,
         details=outcome.details,
+        rounding=problem.objective.rounding,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opdt.arguments import StructureLike, is_partitioned, require_pyarrow
+from opdt.arguments import StructureLike, is_partitioned, require_pyarrow, start_clock
 from opdt.discover import discover
 from opdt.engines import Engine
 from opdt.errors import UnsupportedProblem
@@ -20,9 +20,10 @@ from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_row
 from opdt.problem import Constraints
 from opdt.rules import Rule, RuleSet
 from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
-from opdt.solution import Budget, Solution, Status
+from opdt.solution import Budget, Clock, Solution, Status
 from opdt.table import Table, column_names, read_frame
-from opdt.table.labels import check_weights
+from opdt.table.frames import from_values
+from opdt.table.labels import check_weights, code_labels
 
 
 class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,7 +51,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     engine : str or Engine
         See `opdt.engine_names()`.
     time_limit : float, optional
-        Seconds after which the best rule so far is taken, with a true bound.
+        Seconds from the call of `fit` after which the best rule so far is taken, with a true bound.
     n_jobs : int, optional
         Threads; all cores if left out.
     memory_limit : int or str, optional
@@ -119,9 +120,10 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Row weights; a row of weight zero counts as if it were not there. For files, dask
             and Spark the name of a column.
         """
+        clock = start_clock(None, self.time_limit, self.n_jobs, self.memory_limit)
         is_path = isinstance(X, (str, PathLike))
         if is_partitioned(X) or (is_path and self.memory_limit is not None):
-            return self._fit_partitions(X, y, sample_weight)
+            return self._fit_partitions(X, y, sample_weight, clock)
         if is_path:
             X, y, sample_weight = read_rows(X, y, sample_weight)
         X, y = check_fit(self, X, y)
@@ -129,14 +131,14 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if weights is not None and not weights.all():
             keep = weights > 0
             X, y, weights = take_rows(X, keep), y[keep], weights[keep]
-        table = Table.build(X, y, sample_weight=weights)
-        self._search(table)
-        self.classes_ = table.classes
-        self._names = table.names
-        self._learn_parts(table, self.covers(X))
+        self._search(X, y, weights, clock)
+        labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
+        self.classes_ = classes
+        self._names = column_names(X)
+        self._learn_parts(Table((), labels, classes, weights), self.covers(X))
         return self
 
-    def _search(self, X: Any, y: Any = None, sample_weight: Any = None) -> Solution:
+    def _search(self, X: Any, y: Any, sample_weight: Any, clock: Clock) -> Solution:
         """Find the rule, and keep what is known about it."""
         solution = discover(
             X,
@@ -149,9 +151,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             constraints=self.constraints,
             sample_weight=sample_weight,
             engine=self.engine,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
+            budget=clock,
         )
         self.solution_: Solution = solution
         self.rule_: Rule | None = solution.rule
@@ -160,11 +161,11 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.status_: Status = solution.status
         return solution
 
-    def _fit_partitions(self, X: Any, y: str, sample_weight: str | None) -> Self:
+    def _fit_partitions(self, X: Any, y: str, sample_weight: str | None, clock: Clock) -> Self:
         """Find the rule where the rows lie; only classes and their weights come here."""
         from opdt.scale.lazy import covered_weights
 
-        solution = self._search(X, y, sample_weight)
+        solution = self._search(X, y, sample_weight, clock)
         seen = solution.details
         seen.check_classes()
         self.classes_ = np.array(seen.classes, object if isinstance(seen.classes[0], str) else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opdt.scale.memory import left
+from opdt.machine import left
 from opdt.scale.scanner import Parts, Scanner, Task
 from opdt.solution import Clock, Progress, StopReason
 

@@ -17,7 +17,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from opdt.errors import InputError, first_line
-from opdt.scale.memory import left
+from opdt.machine import left
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
 from opdt.table.read import PARQUET, arrow_options
 from opdt.table.textfile import UTF8, examine, text_ending
