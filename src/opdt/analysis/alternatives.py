@@ -23,11 +23,11 @@ from opdt.analysis.ranking import Alternative, Alternatives, rank_rules
 from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.analysis.settings import Settings, build_problem, check_count
-from opdt.arguments import resolve_budget
+from opdt.arguments import start_clock
 from opdt.errors import InputError
 from opdt.problem import CodedRule, Measure, RowGains
 from opdt.problem.objective import as_written
-from opdt.solution import Budget, StopReason
+from opdt.solution import Budget, Clock, StopReason
 
 if TYPE_CHECKING:
     from opdt.engines.search.collect import Collector
@@ -93,7 +93,7 @@ def top_rules(
     k = check_count("k", k)
     if distinct not in DISTINCT:
         raise InputError(f"'distinct' must be 'rows' or 'conditions', got {distinct!r}.")
-    collector = _collector(X, y, resolve_budget(budget, time_limit, n_jobs), settings)
+    collector = _collector(X, y, start_clock(budget, time_limit, n_jobs), settings)
     found = collector.first(k, by_rows=distinct == "rows")
     if distinct == "rows":
         ranked = found.representatives()
@@ -154,7 +154,7 @@ def diverse_rules(
     """
     k = check_count("k", k)
     limit = check_overlap(max_overlap, overlap)
-    collector = _collector(X, y, resolve_budget(budget, time_limit, n_jobs), settings)
+    collector = _collector(X, y, start_clock(budget, time_limit, n_jobs), settings)
     ranked, overlaps, stopped = rules_apart(collector, k, limit, overlap)
     rules = tuple(
         replace(rule, overlap=most)
@@ -210,17 +210,17 @@ def rashomon_set(
     (('age', 'pulse'),)
     """
     cap = check_count("cap", cap)
-    problem_budget = resolve_budget(budget, time_limit, n_jobs)
+    clock = start_clock(budget, time_limit, n_jobs)
     share, rows = _within("within", within, 1), None
     if within_rows is not None:
         rows = _within("within_rows", within_rows, math.inf)
-    return collect_set(_collector(X, y, problem_budget, settings), share, rows, cap)
+    return collect_set(_collector(X, y, clock, settings), share, rows, cap)
 
 
-def _collector(X: Any, y: Any, budget: Budget, settings: Settings) -> Collector:
+def _collector(X: Any, y: Any, clock: Clock, settings: Settings) -> Collector:
     from opdt.engines.search.collect import Collector
 
-    return Collector(build_problem(X, y, **settings), budget.start())
+    return Collector(build_problem(X, y, **settings), clock)
 
 
 # -- other ways to say it ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.resampling import resampled
 from opdt.analysis.settings import Settings, build_problem, check_count
-from opdt.arguments import resolve_budget
+from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
 from opdt.problem import Problem
 from opdt.rules import Rule, RuleList
@@ -92,7 +92,7 @@ def sequential_covering(
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     **settings: Unpack[Settings],
 ) -> Covering:
     """A list of rules, each the best one on the rows that no rule before it covers.
@@ -136,6 +136,7 @@ def sequential_covering(
     ELSE IF age < 60 THEN mid
     ELSE old
     """
+    clock = start_clock(budget, time_limit, n_jobs)
     most = None if max_rules is None else check_count("max_rules", max_rules)
     problem = build_problem(X, y, **settings)
     test = None
@@ -143,7 +144,6 @@ def sequential_covering(
         test = {"alpha": alpha, "n_permutations": n_permutations, "seed": seed}
         # The table has its weights and kinds already.
         test |= {name: settings[name] for name in _OF_A_SEARCH if name in settings}  # type: ignore[literal-required]
-    clock = resolve_budget(budget, time_limit, n_jobs).start()
     walk = _Walk(problem, get_engine(engine), clock, test)
     steps: list[Step] = []
     ended_by, rejected = Ending.MAX_RULES, None

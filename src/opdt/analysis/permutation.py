@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
 from opdt.analysis.shuffling import Shuffler
-from opdt.arguments import resolve_budget
+from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError, OpdtWarning
 from opdt.problem import Objective, Problem
@@ -176,11 +176,12 @@ def permutation_test(
     >>> print(test.solution.rule, "| p =", test.p_value)
     IF age < 39.5 THEN False | p = 0.01
     """
+    clock = start_clock(budget, time_limit, n_jobs)
     problem = build_problem(X, y, **settings)
     return permute(
         problem,
         get_engine(engine),
-        resolve_budget(budget, time_limit, n_jobs).start(),
+        clock,
         plan=_plan(n_permutations, alpha, early_stop, keep_values),
         shuffler=Shuffler.of(problem, check_seed(seed), strata, weights_follow),
         tell=progress,

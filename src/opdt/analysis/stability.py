@@ -14,7 +14,7 @@ from opdt.analysis.intervals import check_level
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.resampling import draw_counts, resampled
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
-from opdt.arguments import resolve_budget
+from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
 from opdt.problem import CodedRule, Problem
 from opdt.rules import Condition, Op, Rule
@@ -205,9 +205,9 @@ def stability(
     >>> found.features, found.same_form
     ({'age': 1.0}, 0.98)
     """
+    clock = start_clock(budget, time_limit, n_jobs)
     problem = build_problem(X, y, **settings)
     checked = check_level(level)
-    clock = resolve_budget(budget, time_limit, n_jobs).start()
     total, first = check_count("n_bootstrap", n_bootstrap), check_seed(seed)
     found = bootstrap(problem, get_engine(engine), clock, total=total, seed=first, tell=progress)
     return summarise(problem, found, level=checked, clock=clock)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opdt.analysis.covering import Covering, Step, sequential_covering
-from opdt.arguments import StructureLike
+from opdt.arguments import StructureLike, start_clock
 from opdt.engines import Engine
 from opdt.estimators.inputs import check_predict
 from opdt.estimators.several import checked_table, renamed, welcoming
@@ -46,7 +46,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         As in `OPDTClassifier`, for each rule. A `min_coverage` ends the list when no rule that
         covers so much gains anything; as a share it is one of the rows that are left.
     time_limit : float, optional
-        Seconds for all rules together.
+        Seconds for all rules together, from the call of `fit`.
     n_jobs : int, optional
         Threads; all cores if left out.
     random_state : int
@@ -119,6 +119,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_rows,), optional
             Row weights; a row of weight zero counts as if it were not there.
         """
+        clock = start_clock(None, self.time_limit, self.n_jobs)
         X, table = checked_table(self, X, y, sample_weight)
         found = sequential_covering(
             table,
@@ -133,8 +134,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             target=self.target,
             constraints=self.constraints,
             engine=self.engine,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
+            budget=clock,
         )
         self.covering_: Covering = found
         self.steps_: tuple[Step, ...] = found.steps

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opdt.analysis.column_generation import RuleSetSolution, best_rule_set
-from opdt.arguments import StructureLike
+from opdt.arguments import StructureLike, start_clock
 from opdt.errors import InputError
 from opdt.estimators.inputs import check_predict
 from opdt.estimators.several import checked_table, renamed, welcoming
@@ -43,7 +43,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     target : class, optional
         The class that the rules describe; the one with the smaller loss if left out.
     time_limit : float, optional
-        Seconds after which the best set so far is taken, with a true bound.
+        Seconds from the call of `fit` after which the best set so far is taken, with a true bound.
     n_jobs : int, optional
         Threads of each search. One if left out, all cores above 20,000 rows.
 
@@ -114,6 +114,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_rows,), optional
             Row weights; a row of weight zero counts as if it were not there.
         """
+        clock = start_clock(None, self.time_limit, self.n_jobs)
         X, table = checked_table(self, X, y, sample_weight)
         if len(table.classes) > 2:
             raise InputError(
@@ -130,8 +131,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups=self.groups,
             target=self.target,
             constraints=self.constraints,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
+            budget=clock,
         )
         self.solution_: RuleSetSolution = found
         self.rule_set_: RuleSet = found.rule_set

@@ -10,11 +10,11 @@ from typing import Any
 from opdt.analysis.column_generation.loss import Loss, check_price
 from opdt.analysis.column_generation.run import ClassRun, Counts, Incumbent, generate
 from opdt.analysis.settings import build_problem, check_count
-from opdt.arguments import Groups, StructureLike, resolve_budget, resolve_table
+from opdt.arguments import Groups, StructureLike, resolve_table, start_clock
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.rules import RuleSet
-from opdt.solution import Budget, Status, StopReason
+from opdt.solution import Budget, Clock, Status, StopReason
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def best_rule_set(
     kinds: Mapping[str, str] | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
 ) -> RuleSetSolution:
     """The set of at most so many rules with the smallest loss, or a set and a bound.
 
@@ -128,6 +128,7 @@ def best_rule_set(
     >>> found.loss, found.bound, str(found.status)
     (1.0, 1.0, 'optimal')
     """
+    clock = start_clock(budget, time_limit, n_jobs)
     most = check_count("max_rules", max_rules)
     check_price(condition_price)
     table = resolve_table(X, y, sample_weight, kinds)
@@ -137,7 +138,6 @@ def best_rule_set(
             f"a rule set tells one class from the rest, but the labels have {len(classes)}; give "
             "the 'target' that the rules describe, or use a rule list."
         )
-    clock = resolve_budget(budget, time_limit, n_jobs).start()
     problems = [
         build_problem(
             table,
