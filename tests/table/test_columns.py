@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from opdt.errors import InputError
 from opdt.table import Kind
-from opdt.table.columns import Column, code_column, code_matrix
+from opdt.table.columns import Column, code_column, code_matrix, tiles
 from opdt.table.raw import from_array, from_sequence
 
 doubles = st.one_of(st.floats(allow_infinity=False), st.sampled_from([0.0, -0.0, 1.0, np.nan]))
@@ -71,14 +71,13 @@ def test_a_list_of_cells_is_coded_so_that_decoding_gives_it_back(
         assert {type(v) for v in column.values} <= present | {np.datetime64}
 
 
-def test_blocks_do_not_change_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix = np.random.default_rng(0).integers(0, 9, size=(20, 7)).astype(float)
-    names = [f"x{j}" for j in range(7)]
-    whole = code_matrix(names, matrix)
-    monkeypatch.setattr("opdt.table.columns._BLOCK_CELLS", 60)
-    for one, other in zip(whole, code_matrix(names, matrix), strict=True):
-        np.testing.assert_array_equal(one.codes, other.codes)
-        np.testing.assert_array_equal(one.values, other.values)
+def test_tiles_cover_all_columns_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = np.zeros((20, 70))
+    assert tiles(matrix) == [slice(0, 13107)]
+    monkeypatch.setattr("opdt.table.columns._TILE_CELLS", 60)
+    places = [j for part in tiles(matrix) for j in range(70)[part]]
+    assert places == list(range(70))
+    assert len(tiles(matrix)) == 18
 
 
 def test_arrays_are_read_only() -> None:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.table.kinds import Kind
+from opdt.table.ranks import rank_rows, turned
 from opdt.table.raw import Raw, as_numeric, rows
 
-# Cells ranked in one go: large enough to hide the cost per call, small enough for the cache.
-_BLOCK_CELLS = 1 << 18
+# What is coded in one call: at least half a line of memory of each row, and so many cells.
+_TILE_BYTES = 32
+_TILE_CELLS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,29 +85,33 @@ def code_values(raw: Raw, kind: Kind, what: str) -> tuple[NDArray[np.int32], NDA
     return codes, distinct if kind is Kind.NUMERIC else _as_levels(distinct)
 
 
-def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> list[Column]:
-    """Return the columns of a two-dimensional float or integer array, all of them numeric.
+def tiles(matrix: NDArray[Any]) -> list[slice]:
+    """Return the columns of an array in the pieces that are best coded in one call each.
 
-    Ranks many narrow columns in one go, which for small tables is several times faster than
-    one by one, and a large table block by block, which keeps the working memory small.
+    The cells of a row that lie next to each other in memory are read together.
+    """
+    n_rows, n_features = matrix.shape
+    step = max(1, _TILE_BYTES // matrix.itemsize, _TILE_CELLS // max(1, n_rows))
+    return [slice(start, start + step) for start in range(0, n_features, step)]
+
+
+def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> list[Column]:
+    """Return the columns of a two-dimensional array of numbers, all of them numeric.
 
     Parameters
     ----------
     names : sequence of str of length n_features
-    matrix : ndarray of shape (n_rows, n_features), any float or signed integer type
+    matrix : ndarray of shape (n_rows, n_features), any float, integer or boolean type
     """
-    n_rows, n_features = matrix.shape
-    dtype = np.dtype(np.float64 if matrix.dtype.kind == "f" else np.int64)
-    codes = np.empty((n_features, n_rows), dtype=np.int32)
-    step = max(1, _BLOCK_CELLS // max(1, n_rows))
-    columns: list[Column] = []
-    for start in range(0, n_features, step):
-        stop = min(start + step, n_features)
-        # Adding zero turns -0.0 into 0.0, so that equal values also look equal.
-        block = np.add(matrix[:, start:stop].T, dtype.type(0), order="C", dtype=dtype)
-        values = _rank_block(block, codes[start:stop], names[start:stop])
-        columns += map(Column, names[start:stop], repeat(Kind.NUMERIC), codes[start:stop], values)
-    return columns
+    block = turned(matrix)
+    absent = None
+    if block.dtype.kind == "f" and not np.isfinite(block).all():
+        for name, row in zip(names, block, strict=True):
+            check_finite(row, f"column {name!r}")
+        absent = np.isnan(block)
+    codes = np.empty(block.shape, dtype=np.int32)
+    values = map(_as_number, rank_rows(block, codes, absent))
+    return list(map(Column, names, repeat(Kind.NUMERIC), codes, values))
 
 
 def check_finite(values: NDArray[np.float64], what: str) -> None:
@@ -118,43 +124,22 @@ def check_finite(values: NDArray[np.float64], what: str) -> None:
         )
 
 
-def _rank_block(
-    block: NDArray[Any], codes: NDArray[np.int32], names: Sequence[str]
-) -> list[NDArray[Any]]:
-    """Fill `codes` (n_features, n_rows) with the ranks of each row of `block`; return the values.
-
-    Each NaN counts as a fresh value, but sorts last, so it moves no other value's rank.
-    """
-    absent = None
-    if block.dtype.kind == "f" and not np.isfinite(block).all():
-        for name, row in zip(names, block, strict=True):
-            check_finite(row, f"column {name!r}")
-        absent = np.isnan(block)
-    # Positions in the flat block, so that one plain index serves to take and to put.
-    order = np.argsort(block, axis=1)
-    order += np.arange(0, block.size, block.shape[1])[:, None]
-    ordered = block.reshape(-1)[order]
-    fresh = np.empty(block.shape, dtype=bool)
-    fresh[:, :1] = True
-    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=fresh[:, 1:])
-    ranks = np.cumsum(fresh, axis=1, dtype=np.int32)
-    ranks -= 1
-    codes.reshape(-1)[order] = ranks
-    if absent is not None:
-        codes[absent] = -1
-        fresh &= ~np.isnan(ordered)
-    distinct = ordered[fresh]
-    ends = np.cumsum(np.count_nonzero(fresh, axis=1)).tolist()
-    return [distinct[i:j] for i, j in zip([0, *ends[:-1]], ends, strict=True)]
-
-
 def _rank(values: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the ranks and the sorted distinct values of an array without missing values."""
     codes = np.empty((1, len(values)), dtype=np.int32)
     if not len(values):
         return codes[0], values
-    (distinct,) = _rank_block(values[None], codes, [""])
+    (distinct,) = rank_rows(np.ascontiguousarray(values)[None], codes)
     return codes[0], distinct
+
+
+def _as_number(values: NDArray[Any]) -> NDArray[Any]:
+    """Return sorted numbers of any type as float64 or int64, uint64 where int64 is too small."""
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    if values.dtype == np.uint64 and values[-1] > np.iinfo(np.int64).max:
+        return values
+    return values.astype(np.int64, copy=False)
 
 
 def _code_levels(values: NDArray[Any], what: str) -> tuple[NDArray[np.int32], NDArray[Any]]:

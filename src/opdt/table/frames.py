@@ -56,7 +56,7 @@ class ArraySource:
     def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
         """Return the whole array if it is one of numbers."""
         values = self.values
-        if values.dtype.kind not in "fi" or isinstance(values, np.ma.MaskedArray):
+        if values.dtype.kind not in "fiub" or isinstance(values, np.ma.MaskedArray):
             return []
         if len(wanted) < len(self.names):
             values = values[:, wanted]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError, OpdtWarning
-from opdt.table.columns import Column, code_column, code_matrix
+from opdt.table.columns import Column, code_column, code_matrix, tiles
 from opdt.table.frames import Source, check_names, find_column, from_values, open_source
 from opdt.table.kinds import Kind, check_kinds, unknown_column
 from opdt.table.labels import check_weights, code_labels
+from opdt.table.parallel import run
 from opdt.table.raw import Raw
+
+# Cells from which on it pays to code columns on several cores.
+_LARGE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,8 @@ class Table:
         sample_weight: Any = None,
         kinds: Mapping[str, str] | None = None,
         warn: bool = True,
+        watch: Callable[[], object] | None = None,
+        threads: int | None = None,
     ) -> Self:
         """Return the table of some data and its labels.
 
@@ -74,6 +81,11 @@ class Table:
             What to take a column for, where its content suggests otherwise.
         warn : bool
             Whether to warn of constant columns and of text that differs in every row.
+        watch : callable, optional
+            Called without arguments between blocks of columns, and of a large table at least
+            every 0.1 s. What it raises ends the work and passes through.
+        threads : int, optional
+            The most that code a large table; all cores that the process may use if left out.
 
         Raises
         ------
@@ -90,7 +102,7 @@ class Table:
         _check_shape(source, len(features), len(raw_labels.values))
         labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
         chosen = check_kinds(kinds, [names[j] for j in features])
-        columns = _code(source, features, chosen)
+        columns = _code(source, features, chosen, watch, threads)
         weights = check_weights(sample_weight, source.n_rows)
         table = cls(columns, labels, classes, weights)
         if warn:
@@ -160,16 +172,32 @@ def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
         )
 
 
-def _code(source: Source, features: list[int], chosen: Mapping[str, Kind]) -> tuple[Column, ...]:
+def _code(
+    source: Source,
+    features: list[int],
+    chosen: Mapping[str, Kind],
+    watch: Callable[[], object] | None,
+    threads: int | None,
+) -> tuple[Column, ...]:
     names = source.names
     plain = [j for j in features if names[j] not in chosen] if chosen else features
-    columns: dict[int, Column] = {}
+    jobs: list[Callable[[], Iterable[Column]]] = []
+    order: list[int] = []
     for block, matrix in source.blocks(plain):
-        columns.update(zip(block, code_matrix([names[j] for j in block], matrix), strict=True))
-    for j in features:
-        if j not in columns:
-            columns[j] = code_column(names[j], source.column(j), chosen.get(names[j]))
+        order += block
+        for part in tiles(matrix):
+            jobs.append(partial(code_matrix, [names[j] for j in block[part]], matrix[:, part]))
+    for j in sorted(set(features).difference(order)):
+        order.append(j)
+        jobs.append(partial(_code_alone, source, j, chosen.get(names[j])))
+    large = source.n_rows * len(features) >= _LARGE
+    done = chain.from_iterable(run(jobs, large=large, watch=watch, threads=threads))
+    columns = dict(zip(order, done, strict=True))
     return tuple(columns[j] for j in features)
+
+
+def _code_alone(source: Source, index: int, kind: Kind | None) -> list[Column]:
+    return [code_column(source.names[index], source.column(index), kind)]
 
 
 def _remark(table: Table) -> None:
