@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from opdt.engines.search.listing import Demand
 
 OVERLAPS = ("share", "jaccard")
-# An overlap is compared as a fraction of at most this denominator.
-MAX_DENOMINATOR = 2**14
+# An overlap is compared by multiplying sums of weights with its fraction in 64 bits.
+MAX_PRODUCT = 2**60
 
 
 def rules_apart(
@@ -32,6 +32,11 @@ def rules_apart(
 
     problem = collector.problem
     weights = problem.objective.weights
+    if int(weights.sum()) * (limit.numerator + limit.denominator) > MAX_PRODUCT:
+        raise InputError(
+            f"'max_overlap' is {float(limit)!r}, which has too many digits to be compared exactly "
+            "beside these row weights; round it."
+        )
     ranked: list[tuple[CodedRule, Measure]] = []
     overlaps: list[float] = []
     demands: list[Demand] = []
@@ -84,10 +89,9 @@ def check_overlap(max_overlap: Any, overlap: Any) -> Fraction:
         raise InputError(f"'overlap' must be 'share' or 'jaccard', got {overlap!r}.")
     if isinstance(max_overlap, bool) or not isinstance(max_overlap, Real):
         raise InputError(f"'max_overlap' must be a number, got {max_overlap!r}.")
-    if not 0 <= float(max_overlap) < 1:
+    if not 0 <= max_overlap < 1:  # type: ignore[operator]
         raise InputError(
             f"'max_overlap' must be from 0 to below 1 (at 1 a rule may be repeated), "
             f"got {max_overlap!r}."
         )
-    limit = as_written(float(max_overlap)).limit_denominator(MAX_DENOMINATOR)
-    return min(limit, 1 - Fraction(1, MAX_DENOMINATOR))
+    return as_written(max_overlap)  # type: ignore[arg-type]

@@ -93,7 +93,7 @@ class Pricer:
                 "use 'search'."
             )
         table = problem.table
-        units, self.scale = weight_units(table.weights, table.n_rows, MAX_UNITS)
+        units, self.scale, self._rounding = weight_units(table.weights, table.n_rows, MAX_UNITS)
         self.total = int(units.sum())
         self._objective = VolumeImpurity(
             table.labels, Fraction(1), problem.objective.labels, units, self.scale
@@ -163,6 +163,7 @@ class Pricer:
             errors=0.0 if line is None else line.errors / scale,
             seconds=self.clock.elapsed(),
             engine=self.engine,
+            rounding=self._rounding * max(1.0, float(w) - 1),
         )
 
     def _line(self, solution: Solution) -> Line | None:

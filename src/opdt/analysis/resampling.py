@@ -58,14 +58,18 @@ def _objective(problem: Problem, rows: Rows, counts: Rows) -> VolumeImpurity:
     assert isinstance(objective, VolumeImpurity)
     weights, price = objective.weights[rows] * counts, objective.w
     total = int(weights.sum())
+    rounding = objective.rounding * float(counts.max(initial=0))
     if total <= MAX_WEIGHT and total * max(price.numerator, price.denominator) <= MAX_TOTAL:
-        return replace(objective, classes=objective.classes[rows], weights=weights)
+        return replace(
+            objective, classes=objective.classes[rows], weights=weights, rounding=rounding
+        )
     # Weights of very many digits, the large ones drawn too often: in coarser units.
     target = objective.labels[0] if len(objective.labels) == 1 else None
-    return volume_impurity(
+    coarse = volume_impurity(
         objective.classes[rows],
         len(problem.table.classes),
         price,
         target,
         weights / objective.weight_scale,
     )
+    return replace(coarse, rounding=coarse.rounding + rounding)

@@ -10,24 +10,29 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
 
-# Sums of gains in units stay below this: exact as doubles too, and with room to carry ties.
-MAX_TOTAL = 2**46
-# Prices, shares and precisions are held as fractions of at most this denominator.
-MAX_DENOMINATOR = 2**20
+# Sums of the gains of all rows, in units, stay below this: the search adds and compares two such
+# sums in 64 bits.
+MAX_TOTAL = 2**58
 # Sums of row weights in units stay below this, so that comparing a precision, which multiplies
-# them by such a fraction, fits into a signed 64-bit integer.
+# them by a fraction, fits into a signed 64-bit integer.
 MAX_WEIGHT = 2**42
+# Gains of arbitrary digits are rounded to units of this part of their sum.
+GAIN_ROOM = 2**46
 # Denominators of weights and gains that are tried before falling back to binary rounding.
-_SCALES = (1, 2, 4, 5, 10, 20, 25, 50, 100, 1000, 10_000, 100_000, 1_000_000)
+SCALES = (1, 2, 4, 5, 10, 20, 25, 50, 100, 1000, 10_000, 100_000, 1_000_000)
+
+# The part of itself by which a computed float may be off: a hundred sums change its last digits.
+_NOISE = Fraction(1, 2**48)
 
 Units = NDArray[np.int64]
 
@@ -39,6 +44,7 @@ class Objective(ABC):
     labels: tuple[int, ...]  # class codes a rule may have
     weights: Units  # (n_rows,) row weights in units of 1 / weight_scale
     weight_scale: int
+    rounding: float = 0.0  # how far a rule's worth may be from that with the very numbers given
 
     @abstractmethod
     def gains(self, label: int) -> Units:
@@ -58,6 +64,7 @@ class VolumeImpurity(Objective):
     labels: tuple[int, ...]
     weights: Units
     weight_scale: int
+    rounding: float = 0.0
 
     @property
     def unit(self) -> Fraction:  # type: ignore[override]
@@ -84,6 +91,7 @@ class RowGains(Objective):
     labels: tuple[int, ...]
     weights: Units
     weight_scale: int = 1
+    rounding: float = 0.0
 
     def gains(self, label: int) -> Units:
         """The given gains, whatever the class."""
@@ -95,13 +103,69 @@ class RowGains(Objective):
 
 
 def as_written(value: float | Fraction) -> Fraction:
-    """A number as the user meant it: 0.95 is 95/100 and 5 / 6 is 5/6, not a binary neighbour.
+    """A number as the user meant it: 0.95 is 95/100, and 5 / 6 and 3 * 1.1 are 5/6 and 33/10.
 
-    The nearest fraction of denominator at most 2**20, which is off by less than 2**-40.
+    Fractions, whole numbers and decimals of up to nine places are themselves, exactly. A float of
+    more digits is the result of a computation, which may be off in its last digits: of all
+    fractions that agree with it to one part in 2**48 (14 digits) the one of the smallest
+    denominator is meant. Nothing else is ever rounded.
     """
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(str(value)).limit_denominator(MAX_DENOMINATOR)
+    decimal = Fraction(str(value))  # the shortest decimal that is this float, of any precision
+    if 10**9 % decimal.denominator == 0:
+        return decimal
+    size = abs(decimal)
+    simplest = _simplest(size * (1 - _NOISE), size * (1 + _NOISE))
+    return simplest if decimal > 0 else -simplest
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of the smallest denominator from `low` to `high`, both positive."""
+    whole = math.ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    part = whole - 1
+    return part + 1 / _simplest(1 / (high - part), 1 / (low - part))
+
+
+def error_price(w: Any) -> Fraction:
+    """The price of an error as an exact fraction, see `as_written`; or one sentence."""
+    is_number = isinstance(w, Real) and not isinstance(w, bool)
+    if not is_number or not 1 <= w < math.inf:
+        raise InputError(
+            f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
+        )
+    return as_written(w)
+
+
+def weight_room(price: Fraction, n_rows: int, total: float | None = None) -> int:
+    """What the row weights may add up to, in units, so that all gains add up exactly.
+
+    Parameters
+    ----------
+    price : Fraction
+        That of an error; see `error_price`.
+    n_rows : int
+    total : float, optional
+        The sum of the row weights; rows without weights count one.
+    """
+    largest = max(price.denominator, price.numerator - price.denominator)
+    if (total or n_rows) * largest < MAX_TOTAL:
+        return min(MAX_WEIGHT, MAX_TOTAL // largest)
+    beside = f"over {n_rows} rows" if total is None else f"with weights that sum to {total:g}"
+    most = MAX_TOTAL / (total or n_rows)
+    if most <= price:
+        shown = Decimal(price.numerator) / Decimal(price.denominator)  # floats end at 1e308
+        raise InputError(
+            f"'w' is {shown:.6g}, which is too large to be added exactly {beside}; "
+            "a price above the weight of all rows already forbids every error."
+        )
+    places = max(0, math.floor(math.log10(most / float(price))))
+    raise InputError(
+        f"'w' is {float(price)!r}, which has too many digits to be added exactly {beside}; "
+        f"round it to {places} decimals."
+    )
 
 
 def volume_impurity(
@@ -113,35 +177,25 @@ def volume_impurity(
 ) -> VolumeImpurity:
     """The VI objective for rows of these classes.
 
-    `w` is held as a fraction of denominator at most 2**20 (less for millions of rows or beside
-    fractional row weights, so that sums stay exact): decimals such as 2.5 or 1.1 are exact, and
-    any other number is off by less than one part in 10**12.
+    `w` is exact (see `as_written`), or refused where it has more digits than can be added
+    exactly over so many rows. Weights are held as `weight_units` says; where they had to be
+    rounded, `rounding` says by how much the VI of any rule may have changed.
     """
-    if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
-        raise InputError(
-            f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
-        )
-    total = len(classes) if weights is None else math.ceil(min(_total(weights), MAX_WEIGHT))
-    room = MAX_TOTAL // (total * math.ceil(w) + 1)
-    if room < 1:
-        raise InputError(
-            f"'w' is {w!r}, which is too large to be added exactly over {len(classes)} rows; "
-            "a price above the number of rows already forbids every error."
-        )
-    whole = weights is None or np.array_equal(weights, np.rint(weights))
-    finest = room if whole else math.isqrt(room)  # weights with digits share the room
-    ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))
-    largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
-    units, scale = weight_units(weights, len(classes), min(MAX_WEIGHT, MAX_TOTAL // largest))
+    price = error_price(w)
+    total = None if weights is None else _total(weights)
+    if total is not None and total >= MAX_WEIGHT:
+        raise _too_heavy(total, MAX_WEIGHT)
+    held = weight_units(weights, len(classes), weight_room(price, len(classes), total))
     labels = tuple(range(n_classes)) if target is None else (target,)
-    return VolumeImpurity(classes, ratio, labels, units, scale)
+    rounding = held.rounding * max(1.0, float(price) - 1)
+    return VolumeImpurity(classes, price, labels, held.units, held.scale, rounding)
 
 
 def row_gains(gains: Any, label: int = 0) -> RowGains:
-    """The objective with these real gains, shape (n_rows,), rounded to whole units.
+    """The objective with these real gains, shape (n_rows,), in whole units.
 
     Whole numbers and decimals of up to six places are kept exactly; others are rounded to one
-    part in about 2**46 of the sum of their absolute values.
+    part in about 2**46 of the sum of their absolute values, and `rounding` says by how much.
     """
     try:
         values = np.asarray(gains, dtype=np.float64)
@@ -149,34 +203,61 @@ def row_gains(gains: Any, label: int = 0) -> RowGains:
         raise InputError("'gains' must be numbers, one for each row.") from None
     if values.ndim != 1 or not np.isfinite(values).all():
         raise InputError("'gains' must be one finite number per row.")
-    scale = _decimal_scale(values, MAX_TOTAL)
-    if scale is not None:
-        units, unit = np.rint(values * scale), Fraction(1, scale)
-    else:
-        exponent = _binary_exponent(values, MAX_TOTAL, "gains")
-        units, unit = np.rint(np.ldexp(values, exponent)), Fraction(2) ** -exponent
     ones = np.ones(len(values), dtype=np.int64)
-    return RowGains(units.astype(np.int64), unit, (label,), ones)
+    scale = _decimal_scale(values, GAIN_ROOM)
+    if scale is not None:
+        units = np.rint(values * scale).astype(np.int64)
+        return RowGains(units, Fraction(1, scale), (label,), ones)
+    exponent = _binary_exponent(values, GAIN_ROOM, "gains")
+    rounded = np.rint(np.ldexp(values, exponent))
+    change = _change(values, np.ldexp(rounded, -exponent))
+    return RowGains(
+        rounded.astype(np.int64), Fraction(2) ** -exponent, (label,), ones, rounding=change
+    )
 
 
-def weight_units(weights: NDArray[np.float64] | None, n_rows: int, limit: int) -> tuple[Units, int]:
-    """Row weights as whole multiples of 1/scale, and the scale; their sum stays below `limit`.
+class WeightUnits(NamedTuple):
+    """Row weights as whole multiples of 1 / scale.
 
-    Whole numbers and decimals of up to six places are exact, others are rounded.
+    `rounding` is the sum of the changes to all weights where they had to be rounded, else 0.
+    """
+
+    units: Units
+    scale: int
+    rounding: float = 0.0
+
+
+def weight_units(weights: NDArray[np.float64] | None, n_rows: int, limit: int) -> WeightUnits:
+    """Row weights in whole units; their sum stays below `limit`.
+
+    Whole numbers and decimals of up to six places are exact where the limit allows, and so is
+    what a power of two makes whole. Other weights, such as quotients and probabilities, are
+    rounded, each by at most one part in limit / 2 of their sum.
     """
     if weights is None:
-        return np.ones(n_rows, dtype=np.int64), 1
+        return WeightUnits(np.ones(n_rows, dtype=np.int64), 1)
     total = _total(weights)
     if total >= limit:
-        raise InputError(
-            f"'sample_weight' sums to {total:g}, which is too large to add exactly; "
-            f"scale the weights down to a sum below {limit:g}."
-        )
+        raise _too_heavy(total, limit)
     scale = _decimal_scale(weights, limit)
     if scale is not None:
-        return np.rint(weights * scale).astype(np.int64), scale
+        return WeightUnits(np.rint(weights * scale).astype(np.int64), scale)
     exponent = max(0, _binary_exponent(weights, limit, "sample_weight"))
-    return np.rint(np.ldexp(weights, exponent)).astype(np.int64), 2**exponent
+    units = np.rint(np.ldexp(weights, exponent))
+    change = _change(weights, np.ldexp(units, -exponent))
+    return WeightUnits(units.astype(np.int64), 2**exponent, change)
+
+
+def _too_heavy(total: float, limit: int) -> InputError:
+    return InputError(
+        f"'sample_weight' sums to {total:g}, which is too large to add exactly; "
+        f"scale the weights down to a sum below {limit:g}."
+    )
+
+
+def _change(given: NDArray[np.float64], held: NDArray[np.float64]) -> float:
+    """The sum of the absolute differences, rounded up: sums of floats are off by far less."""
+    return float(np.abs(given - held).sum()) * (1 + 1e-9)
 
 
 def _decimal_scale(values: NDArray[np.float64], limit: int) -> int | None:
@@ -186,7 +267,7 @@ def _decimal_scale(values: NDArray[np.float64], limit: int) -> int | None:
     double next to it and 100 is not quite 57.
     """
     total = _total(values)
-    for scale in _SCALES:
+    for scale in SCALES:
         if total * scale >= limit:
             return None
         if np.array_equal(np.rint(values * scale) / scale, values):

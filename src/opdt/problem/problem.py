@@ -30,7 +30,6 @@ from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups, check_groups
 from opdt.problem.lifting import class_code, lift_condition, lower_condition
 from opdt.problem.objective import (
-    MAX_DENOMINATOR,
     Objective,
     RowGains,
     as_written,
@@ -50,6 +49,9 @@ LEFT = frozenset({Op.LT, Op.NE, Op.IN, Op.PRESENT})
 
 # `in` conditions are enumerated, so their number is kept in hand: 2**12 subsets of one feature.
 MAX_SUBSET_LEVELS = 12
+
+# A precision is compared by multiplying sums of weights with its denominator in 64 bits.
+MAX_PRODUCT = 2**63 - 1
 
 
 class Measure(NamedTuple):
@@ -161,6 +163,7 @@ class Problem:
                     "or name other features."
                 )
         _ = self.chains  # refuses groups that do not exist or are empty
+        _ = self.limits  # refuses a precision of more digits than can be compared
 
     # -- what may be said -------------------------------------------------------------------
 
@@ -266,9 +269,10 @@ class Problem:
         )
 
     def gain(self, value: float) -> int:
-        """The smallest gain in units that is worth at least `value`."""
-        gain = math.ceil(Fraction(value) / self.objective.unit)
-        return gain - 1 if self.vi(gain - 1) >= value else gain  # where `vi` had to round
+        """The smallest gain in units whose `vi`, a float, is at least `value`."""
+        below = Fraction(math.nextafter(value, -math.inf))
+        gain = math.ceil((below + Fraction(value)) / 2 / self.objective.unit)
+        return gain if self.vi(gain) >= value else gain + 1  # half-way between two floats
 
     @property
     def ceiling(self) -> int:
@@ -289,7 +293,14 @@ class Problem:
         rows = as_written(asked) * (scale if isinstance(asked, Integral) else total)
         errors = self.constraints.max_errors
         most = total if errors is None else min(total, math.floor(as_written(errors) * scale))
-        precision = as_written(self.constraints.min_precision).limit_denominator(MAX_DENOMINATOR)
+        precision = as_written(self.constraints.min_precision)
+        finest = MAX_PRODUCT // max(1, total)
+        if precision.denominator > finest:
+            raise InputError(
+                f"'min_precision' is {self.constraints.min_precision!r}, which has too many digits "
+                f"to be compared exactly beside these row weights; round it to "
+                f"{len(str(finest)) - 1} decimals."
+            )
         return Limits(max(1, math.ceil(rows)), most, precision)
 
     @property

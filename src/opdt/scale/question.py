@@ -8,11 +8,10 @@ the classes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,7 @@ from opdt.engines.search.scores import Scores
 from opdt.errors import InputError
 from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeImpurity, class_code
 from opdt.problem.groups import check_groups
-from opdt.problem.objective import (
-    _SCALES as SCALES,
-)
-from opdt.problem.objective import (
-    MAX_DENOMINATOR,
-    MAX_TOTAL,
-    MAX_WEIGHT,
-    as_written,
-)
+from opdt.problem.objective import SCALES, error_price, weight_room
 from opdt.scale.keys import Coder, value_of
 from opdt.scale.scanner import Parts
 from opdt.scale.schema import Layout, Schema
@@ -193,31 +184,18 @@ def _price(w: Any, summary: Parts, weighted: bool, n_rows: int) -> tuple[Fractio
 
     As `opdt.problem.objective.volume_impurity` settles them.
     """
-    if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < math.inf:
-        raise InputError(
-            f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
-        )
+    price = error_price(w)
     weight = float(summary["weight"][0]) if weighted else float(n_rows)
     if not weight:
         raise InputError("the weights are zero in every row; give some rows a positive weight.")
-    total = math.ceil(min(weight, MAX_WEIGHT))
-    room = MAX_TOTAL // (total * math.ceil(float(w)) + 1)
-    if room < 1:
-        raise InputError(
-            f"'w' is {w!r}, which is too large to be added exactly over {n_rows} rows; "
-            "a price above the number of rows already forbids every error."
-        )
-    finest = room if bool(summary["whole"][0]) else math.isqrt(room)
-    ratio = as_written(w).limit_denominator(min(finest, MAX_DENOMINATOR))  # type: ignore[arg-type]
-    largest = max(ratio.denominator, abs(ratio.denominator - ratio.numerator))
-    limit = min(MAX_WEIGHT, MAX_TOTAL // largest)
+    limit = weight_room(price, n_rows, weight if weighted else None)
     if not weighted:
-        return ratio, 0
+        return price, 0
     for at, scale in enumerate(SCALES):
         if weight * scale >= limit:
             break
         if summary["whole"][at]:
-            return ratio, at
+            return price, at
     raise InputError(
         "the weights have too many digits to be added exactly over all partitions; round them to "
         "at most six decimals, or scale them down."

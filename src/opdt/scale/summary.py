@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from opdt.errors import InputError, UnsupportedProblem
-from opdt.problem.objective import _SCALES as SCALES
+from opdt.problem.objective import SCALES
 from opdt.scale.keys import (
     MISSING,
     column_of,

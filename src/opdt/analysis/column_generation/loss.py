@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.problem import Problem, RowGains
-from opdt.problem.objective import MAX_DENOMINATOR, as_written
+from opdt.problem.objective import as_written
 
 # Losses in units stay below this where weights allow: exact as doubles in any order of adding
 # up, far finer than the tolerances of a linear program, and with room for the search's ties.
 ROOM = 2**40
+# The weight of all rows in units never exceeds this, so that doubles hold losses exactly.
+MOST = 2**50
 
 Floats = NDArray[np.float64]  # whole numbers below 2**53, which doubles hold and add exactly
 
@@ -71,9 +73,12 @@ class Loss:
         total = int(weights.sum())
         # Beyond the weight of all rows a price forbids every condition, however high it is.
         price = min(check_price(condition_price) * scale, Fraction(total + 1))
-        finest = max(1, ROOM // total)
-        price = price.limit_denominator(min(finest, MAX_DENOMINATOR))
         fine = price.denominator
+        if total * fine > MOST:
+            raise InputError(
+                f"'condition_price' is {condition_price!r}, which has too many digits to be added "
+                "exactly beside these row weights; round it, or round the weights."
+            )
         fine *= max(1, 2 ** (ROOM.bit_length() - (total * fine).bit_length() - 1))
         in_units = weights * fine
         step = math.gcd(int(np.gcd.reduce(in_units)), int(price * fine))

@@ -150,7 +150,7 @@ class _Pricing:
                 by_label[label] -= price * demand.column
         objective = Priced(
             by_label[base.labels[0]], base.unit / fine, base.labels, base.weights,
-            base.weight_scale, base, by_label,
+            base.weight_scale, base=base, by_label=by_label,
         )  # fmt: skip
         return self._free.with_objective(objective)
 
