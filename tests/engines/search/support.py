@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, large, small
+from opdt.engines.search import SearchEngine, Switches, scan, small
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -32,9 +32,9 @@ def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed small tables too, and cut their boxes into the smallest parts."""
     monkeypatch.setattr(small, "WORTH_SEEDING", 0)
-    monkeypatch.setattr(large, "LEAF_ROWS", 3)
-    monkeypatch.setattr(large, "FEW_ROWS", 2)
-    monkeypatch.setattr(large, "FEW_POSITIONS", 1)
+    monkeypatch.setattr(scan, "LEAF_ROWS", 3)
+    monkeypatch.setattr(scan, "FEW_ROWS", 2)
+    monkeypatch.setattr(scan, "FEW_POSITIONS", 1)
 
 
 def agree(problem: Problem, chosen: Switches, threads: int = 1) -> Solution:

@@ -17,7 +17,7 @@ from opdt.engines.search import jit
 PREAMBLE = """
 import json
 import numpy as np
-from opdt.engines.search import SearchEngine, Searcher, Switches, cells, kernels, large, polish
+from opdt.engines.search import SearchEngine, Searcher, Switches, cells, kernels, polish, scan as large, scan_kernels
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -59,7 +59,7 @@ for steps, large_rows, sizes in (
         searcher.reaches(2)
 print(json.dumps({
     name: [str(s) for s in function.signatures]
-    for module in (kernels, cells)
+    for module in (kernels, cells, scan_kernels)
     for name, function in vars(module).items()
     if hasattr(function, "signatures") and function.__module__ == module.__name__
 }))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from opdt.datasets import planted_rule
-from opdt.engines.search import SearchEngine, Switches, axes, large
-from opdt.engines.search.axes import MAX_LEVELS
+from opdt.engines.search import SearchEngine, Switches, grid as axes, scan as large
+from opdt.engines.search.grid import MAX_LEVELS
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget, Solution, Status
 from opdt.table import Table

@@ -9,7 +9,7 @@ import pytest
 
 from engines.search.support import ORACLE
 from opdt.engines.search import SearchEngine, Switches, kernels, run
-from opdt.engines.search.large import Scan
+from opdt.engines.search.scan import Scan
 from opdt.engines.search.small import Sweep
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget

@@ -12,7 +12,7 @@ from opdt.engines.search import cells, kernels
 from opdt.engines.search.axes import Axis
 
 if TYPE_CHECKING:
-    from opdt.engines.search.large import Scan
+    from opdt.engines.search.scan import Scan
 
 Whole = NDArray[np.int64]
 EVALUATION = np.array([0, 1, 0, 0])  # what to add to the counts of the work done

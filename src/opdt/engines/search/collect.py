@@ -19,10 +19,10 @@ from opdt.engines.search import kernels
 from opdt.engines.search.blocks import Blocks, Order, Store
 from opdt.engines.search.field import Whole
 from opdt.engines.search.jit import announce_compilation
-from opdt.engines.search.large import Scan
 from opdt.engines.search.listing import Demand, Lister
 from opdt.engines.search.listing_kernels import DEMANDS, list_pair
 from opdt.engines.search.run import Prepared, Run, Switches
+from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.small import Sweep
 from opdt.problem import CodedRule, Measure, Problem
@@ -47,13 +47,6 @@ class _Sweep(Sweep):
         if self.run.best <= 0:  # then a cover without mass, or none at all, would do
             flags[kernels.MASS_ABOVE] = 0
         return flags
-
-
-class _Scan(Scan):
-    """Cells are counted; intervals too, since their short cut knows only what is worth gaining."""
-
-    def _is_interval(self, rays: tuple[int, ...]) -> bool:
-        return False
 
 
 class Gather(Run):
@@ -86,7 +79,7 @@ class Gather(Run):
     @cached_property
     def method(self) -> Sweep | Scan:
         """How sets are found: on rows, or on cells."""
-        return _Scan(self) if self.is_large else _Sweep(self)
+        return Scan(self) if self.is_large else _Sweep(self)
 
     def offer(self, value: int, label: int, rays: tuple[int, ...]) -> None:
         """Keep a set of rays that reaches the value."""

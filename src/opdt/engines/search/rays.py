@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -95,29 +95,31 @@ class Rays:
         """The feature of each ray, shape (n_rays,)."""
         return np.array([ray.feature for ray in self.rays], np.int64)
 
-    def clashes(self, *, once: bool) -> NDArray[np.bool_]:
-        """Pairs of rays that no simplified rule holds together, shape (n_rays, n_rays).
-
-        Rays of one feature imply or contradict each other, but for the two ends of an interval
-        and two excluded levels; with `once`, they are never together.
-        """
-        ops = np.array([OP_ORDER[ray.op] for ray in self.rays])
-        apart = np.zeros((len(self.rays), len(self.rays)), dtype=bool)
-        # The rays of a feature stand together, so what is written are blocks on the diagonal: of
-        # the many pairs of a wide table hardly a page of memory is touched.
-        edges = np.flatnonzero(np.diff(self.features, prepend=-1, append=-1))
-        for start, end in pairwise(edges):
-            apart[start:end, start:end] = True if once else _apart(ops[start:end])
-        return apart
+    def clashes(self, *, once: bool) -> Clashes:
+        """Which rays no simplified rule holds together."""
+        return Clashes(self.features, np.array([OP_ORDER[r.op] for r in self.rays]), once)
 
 
-def _apart(ops: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Pairs of rays of one feature that no simplified rule holds together."""
-    sides = ops[:, None] + ops == OP_ORDER[Op.GE] + OP_ORDER[Op.LT]
-    excluded = (ops[:, None] == OP_ORDER[Op.NE]) & (ops == OP_ORDER[Op.NE])
-    np.fill_diagonal(excluded, False)
-    apart: NDArray[np.bool_] = ~(sides & (ops < OP_ORDER[Op.EQ])) & ~excluded
-    return apart
+class Clashes:
+    """Pairs of rays that no simplified rule holds together: `clashes[p, q]`, any indices.
+
+    Rays of one feature imply or contradict each other, but for the two ends of an interval and two
+    excluded levels; with `once`, they are never together. Nothing is kept for every pair, of which
+    a wide table has too many.
+    """
+
+    def __init__(self, features: NDArray[np.int64], ops: NDArray[np.int64], once: bool) -> None:
+        self._features, self._ops, self._once = features, ops, once
+
+    def __getitem__(self, pair: tuple[Any, Any]) -> Any:
+        p, q = pair
+        same = self._features[p] == self._features[q]
+        if self._once:
+            return same
+        one, two = self._ops[p], self._ops[q]
+        ends = (one + two == OP_ORDER[Op.GE] + OP_ORDER[Op.LT]) & (one < OP_ORDER[Op.EQ])
+        excluded = (one == OP_ORDER[Op.NE]) & (two == OP_ORDER[Op.NE]) & (np.not_equal(p, q))
+        return same & ~ends & ~excluded
 
 
 def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list[Ray]:
@@ -203,7 +205,7 @@ class Plan:
                 others
                 and Op.IN in allowed
                 and _admits(level, Op.IN)
-                and _has_superset(problem, ray)
+                and max(len(ray.levels), 2) <= n_values - 2  # some subset holds it
             ):
                 fills |= bit
             if ray.op is Op.EQ and Op.IN in allowed and _admits(level, Op.IN) and n_values > 3:
@@ -253,8 +255,3 @@ class Plan:
 
 def _admits(level: Level, op: Op) -> bool:
     return (level.right and op in RIGHT) or (level.left and op in LEFT)
-
-
-def _has_superset(problem: Problem, ray: Ray) -> bool:
-    kept = set(ray.levels or (ray.code,))
-    return any(kept <= set(subset) for subset in problem.subsets_of(ray.feature))

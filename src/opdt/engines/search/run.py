@@ -10,10 +10,11 @@ import numpy as np
 
 from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
+from opdt.engines.search.agenda import Agenda
 from opdt.engines.search.field import Field, Whole
-from opdt.engines.search.large import Scan
 from opdt.engines.search.polish import Expired, first_rule
 from opdt.engines.search.rays import Plan, Rays
+from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.small import Sweep
 from opdt.engines.search.threads import Task, run_tasks
@@ -44,8 +45,9 @@ class Switches:
         Visit a set of rays in one order only.
     bits : bool
         Count rows of two-valued rays by bits.
-    large_rows : int
-        Tables with more rows are searched by counting cells of binned features first.
+    large_rows, large_rays : int
+        Tables with more rows, or with more rays, are searched by counting cells of binned
+        features first.
     """
 
     seeding: bool = True
@@ -54,6 +56,7 @@ class Switches:
     canonical: bool = True
     bits: bool = True
     large_rows: int = 20_000
+    large_rays: int = 600
 
 
 class Prepared:
@@ -99,6 +102,7 @@ class Run:
         self._lock = threading.Lock()
         self._counts = np.zeros(4, np.int64)
         self._open: dict[int, int] = {}  # bounds of the tasks under way or to come
+        self._agenda: Agenda | None = None  # of the pass under way
         self._later = True  # whether passes are still to come
         self._settled, self._planned = 0, 1
         if start is not None:
@@ -108,8 +112,11 @@ class Run:
     def is_large(self) -> bool:
         """Whether the rows are so many that cells are counted instead of rows."""
         table = self.problem.table
-        large = table.n_rows > self.switches.large_rows
-        return large or max((c.n_values for c in table.columns), default=0) > MAX_POSITIONS
+        return (
+            table.n_rows > self.switches.large_rows
+            or len(self.prepared.rays.rays) > self.switches.large_rays
+            or max((c.n_values for c in table.columns), default=0) > MAX_POSITIONS
+        )
 
     @cached_property
     def method(self) -> Sweep | Scan:
@@ -126,7 +133,8 @@ class Run:
     @cached_property
     def ceiling(self) -> int:
         """A value that no rule exceeds, known before any search."""
-        return max((field.mass for field in self.bases), default=0)
+        scale = self.scores.scale
+        return max(0, self.problem.ceiling * scale)
 
     def bound(self) -> int | None:
         """A gain that no rule exceeds; None when the best is proven."""
@@ -134,6 +142,8 @@ class Run:
             open_bounds = list(self._open.values())
             if self._later:
                 open_bounds.append(self.ceiling)
+            elif self._agenda is not None and (most := self._agenda.bound()) is not None:
+                open_bounds.append(most)
         if not open_bounds and self._noted >= self.reached:
             return None
         return self.scores.gain_of(max([*open_bounds, self.best, self.reached]))
@@ -286,11 +296,11 @@ class Run:
         """The rule without a condition, which covers every row."""
         if not self.prepared.fits(()):
             return
-        for base in self.bases:
-            counts = (int(base.weights.sum()), int(base.wrong.sum()))
-            value = int(base.gains.sum())
-            if value >= self.best and kernels.within(*counts, self.limits):
-                self.offer(value, base.label, ())
+        for label in self.problem.objective.labels:
+            rule = CodedRule((), label)
+            value = self.value(rule)
+            if value >= self.best and self.problem.within_limits(self.problem.measure(rule)):
+                self.offer(value, label, ())
 
     def affordable(self, each: int, wanted: int, shared: int = 0) -> int:
         """How many of so many threads the memory limit allows, if each takes so many bytes.
@@ -305,6 +315,26 @@ class Run:
             self.halt()
             return 0
         return min(wanted, int(limit - shared) // max(1, each))
+
+    def claim(self, size: int) -> bool:
+        """Whether so many bytes are to be had; the run is stopped where they are not."""
+        if size <= self.clock.room():
+            return True
+        self.stopped_by = StopReason.MEMORY
+        self.halt()
+        return False
+
+    def work(self, agenda: Agenda, n_threads: int, *, size: int, inline: bool) -> None:
+        """Work an agenda off; what is open on it bounds the rules of this size meanwhile."""
+        with self._lock:
+            self._agenda, self._later = agenda, size < self.problem.structure.depth
+        if not self.halted():
+            agenda.run(
+                n_threads, self.watch, self.halt, self.halted, lambda: self.best, inline=inline
+            )
+        if not self.halted():
+            with self._lock:
+                self._agenda = None
 
     def run_open(
         self, tasks: list[tuple[int, Task]], n_threads: int, *, last: bool, inline: bool = False
@@ -352,7 +382,7 @@ class Run:
     def _stop_on_nodes(self) -> None:
         """Halt as soon as the node limit is seen to be reached, not at the next heartbeat."""
         most = self.clock.budget.nodes
-        if most is None or self.stopped_by is not None or not self._open:
+        if most is None or self.stopped_by is not None or not (self._open or self._agenda):
             return
         if int(self._counts[kernels.NODES]) + self.method.nodes >= most:
             self.stopped_by = StopReason.NODES

@@ -1,0 +1,153 @@
+"""What is still to be done, the most promising first, on threads."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+
+# How often the caller looks at the clock, the cancel flag and the progress callback, in seconds.
+HEARTBEAT = 0.02
+
+Work = Callable[[int], None]
+
+
+class Agenda:
+    """Pieces of work with bounds on what they may find; the largest bound is worked on first.
+
+    A piece of work gets the number of its thread and may put further pieces on the agenda. Its own
+    bound stands until it is done, so that the largest bound of what is open is a bound on
+    everything at any moment.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Work]] = []
+        self._active: dict[int, int] = {}  # bounds of the work under way, by its number
+        self._numbers = count()
+        self._changed = threading.Condition()
+        self._failures: list[BaseException] = []
+        self.done = 0
+
+    def add(self, bound: int, work: Work) -> None:
+        """Put a piece of work on the agenda."""
+        with self._changed:
+            heapq.heappush(self._heap, (-bound, next(self._numbers), work))
+            self._changed.notify()
+
+    def add_stream(self, bound: int, works: Iterator[Work]) -> None:
+        """Put pieces on the agenda that are only made when their turn comes."""
+        lock = threading.Lock()
+
+        def advance(slot: int) -> None:
+            with lock:
+                work = next(works, None)
+            if work is not None:
+                self.add(bound, advance)
+                work(slot)
+
+        self.add(bound, advance)
+
+    @property
+    def size(self) -> int:
+        """Pieces on the agenda or under way."""
+        return len(self._heap) + len(self._active)
+
+    def bound(self) -> int | None:
+        """The largest bound of what is open; None where nothing is."""
+        with self._changed:
+            bounds = list(self._active.values())
+            if self._heap:
+                bounds.append(-self._heap[0][0])
+        return max(bounds, default=None)
+
+    def run(
+        self,
+        n_threads: int,
+        heartbeat: Callable[[], None],
+        halt: Callable[[], None],
+        halted: Callable[[], bool],
+        least: Callable[[], int],
+        *,
+        inline: bool = False,
+    ) -> None:
+        """Work until nothing is open whose bound is at least `least()`, or until `halted()`.
+
+        The kernels release the GIL, so plain threads work in parallel; the calling thread only
+        waits, calls `heartbeat` now and then, and so receives Ctrl-C at once: it then calls
+        `halt`, waits for the threads, and passes the interruption on. So is the first exception
+        of a piece of work. With `inline` the calling thread does the work itself.
+        """
+        if inline:
+            while not halted() and self._step(0, least, wait=False, halted=halted):
+                heartbeat()
+            return
+        threads = [
+            threading.Thread(target=self._work, args=(slot, halt, halted, least), daemon=True)
+            for slot in range(max(1, n_threads))
+        ]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            try:
+                for thread in threads:
+                    thread.join(HEARTBEAT / len(threads))
+                heartbeat()
+            except BaseException as error:
+                self._failures.insert(0, error)
+                halt()
+            if halted():
+                with self._changed:
+                    self._changed.notify_all()
+        if self._failures:
+            raise self._failures[0]
+
+    def _work(
+        self,
+        slot: int,
+        halt: Callable[[], None],
+        halted: Callable[[], bool],
+        least: Callable[[], int],
+    ) -> None:
+        try:
+            while not halted() and self._step(slot, least, wait=True, halted=halted):
+                pass
+        except BaseException as error:  # raised again by the caller of `run`
+            self._failures.append(error)
+            halt()
+            with self._changed:
+                self._changed.notify_all()
+
+    def _step(
+        self,
+        slot: int,
+        least: Callable[[], int],
+        *,
+        wait: bool,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Do one piece of work; False where nothing is left."""
+        with self._changed:
+            while not self._heap:
+                if not self._active or not wait:
+                    self._changed.notify_all()
+                    return False
+                self._changed.wait(HEARTBEAT)
+                if halted():
+                    return False
+            bound, number, work = heapq.heappop(self._heap)
+            if -bound < least():
+                self._heap.clear()  # nothing that is left has a larger bound
+                return True
+            self._active[number] = -bound
+        try:
+            work(slot)
+        finally:
+            # What was halted half-way stays open.
+            if not halted() and number in self._active:
+                with self._changed:
+                    del self._active[number]
+                    self.done += 1
+                    if not self._active and not self._heap:
+                        self._changed.notify_all()
+        return True

@@ -1,0 +1,246 @@
+"""Axes: features cut into few bins, so that the cells of several of them fit into a cache.
+
+An axis knows which rays its bins decide. An *ordered* ray (`>=`, `<`) runs along the bins; its
+threshold lies in one of them, so that the bin bounds what it covers. A *single* ray (`==`, `!=`,
+`in`, `is missing`, `is present`) covers whole bins and is decided exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search.rays import Rays
+from opdt.rules import Op
+from opdt.table import Kind
+
+Whole = NDArray[np.int64]
+Bins = NDArray[np.uint8]
+
+MAX_LEVELS = 200  # a categorical feature with more levels gets one axis per level
+# Bins of an ordered axis when so many axes are combined.
+BINS = {1: 250, 2: 64, 3: 22, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
+
+# How a single ray covers bins: one, all but one, some, the missing one, all present ones.
+THIS, OTHERS, SOME, MISSING, PRESENT = range(5)
+HOW = {
+    Op.EQ: THIS,
+    Op.NE: OTHERS,
+    Op.IN: SOME,
+    Op.MISSING: MISSING,
+    Op.PRESENT: PRESENT,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A feature in bins.
+
+    Attributes
+    ----------
+    feature : int
+    n_bins : int
+        Bins of present values; the bin behind them is that of missing values.
+    edges : ndarray of shape (n_bins + 1,), or None
+        The first position of each bin on an ordered axis, and where the last one ends: bin `b`
+        holds the levels edges[b] <= level < edges[b + 1] of the ray `>=`. None without order.
+    lone : ndarray of bool of shape (n_bins,)
+        Bins that hold one value only, in which no threshold lies.
+    up, down : int
+        The rays `>=` and `<` of an ordered axis; -1 where there is none.
+    singles : list of (ray, how, bin, levels)
+        The rays of one condition; `bin` for `==` and `!=`, `levels` for `in`.
+    """
+
+    feature: int
+    n_bins: int
+    edges: Whole | None
+    lone: NDArray[np.bool_]
+    up: int = -1
+    down: int = -1
+    singles: list[tuple[int, int, int, tuple[int, ...]]] = field(default_factory=list)
+
+    def rays(self) -> list[int]:
+        """All rays that the axis decides."""
+        return [r for r in (self.up, self.down) if r >= 0] + [ray for ray, *_ in self.singles]
+
+
+# A function that puts the bin of every row of an axis into an array (n_rows,).
+Filler = Callable[[Bins], None]
+
+
+class Grid(NamedTuple):
+    """The axes of a scan as arrays that kernels take.
+
+    `codes` (n_axes, n_rows) are the rows' bins. Axis `a` has `n_bins[a]` bins and, if
+    `missing[a]`, one more of missing values; `lone` (n_axes, most bins) marks bins of one value.
+    `up[a]` and `down[a]` are its ordered rays or -1. Its single rays are the entries
+    `first[a] : first[a + 1]` of `single_ray`, `single_how`, `single_bin`; an `in` covers the bins
+    `some[some_first[s] : some_first[s + 1]]`. `features[a]` is the axis's feature.
+    """
+
+    codes: Bins
+    features: Whole
+    n_bins: Whole
+    missing: Whole
+    lone: NDArray[np.uint8]
+    up: Whole
+    down: Whole
+    first: Whole
+    single_ray: Whole
+    single_how: Whole
+    single_bin: Whole
+    some_first: Whole
+    some: Whole
+
+
+def as_grid(axes: Sequence[Axis], codes: Bins, missing: Sequence[bool]) -> Grid:
+    """The axes as arrays."""
+    singles = [single for axis in axes for single in axis.singles]
+    lone = np.zeros((len(axes), max((a.n_bins for a in axes), default=1) or 1), np.uint8)
+    for row, axis in zip(lone, axes, strict=True):
+        row[: axis.n_bins] = axis.lone
+
+    def whole(values: Iterator[int] | list[int]) -> Whole:
+        return np.array(list(values), np.int64)
+
+    return Grid(
+        codes,
+        whole(a.feature for a in axes),
+        whole(a.n_bins for a in axes),
+        np.array(missing, np.int64),
+        lone,
+        whole(a.up for a in axes),
+        whole(a.down for a in axes),
+        np.append(0, np.cumsum([len(a.singles) for a in axes])).astype(np.int64),
+        whole(s[0] for s in singles),
+        whole(s[1] for s in singles),
+        whole(s[2] for s in singles),
+        np.append(0, np.cumsum([len(s[3]) for s in singles])).astype(np.int64),
+        whole(level for s in singles for level in s[3]),
+    )
+
+
+def ordered_axis(rays: Rays, feature: int, members: Sequence[int], edges: Whole) -> Axis:
+    """The axis of a numeric feature whose codes are cut at `edges`."""
+    n_bins = len(edges) - 1
+    ends: dict[Any, int] = {Op.GE: -1, Op.LT: -1}
+    singles = []
+    for index in members:
+        op = rays.rays[index].op
+        if op.is_threshold:
+            ends[op] = index
+        else:
+            singles.append((index, HOW[op], 0, ()))
+    lone = np.diff(edges) == 1
+    return Axis(feature, n_bins, edges, lone, ends[Op.GE], ends[Op.LT], singles)
+
+
+def level_axis(rays: Rays, feature: int, members: Sequence[int], n_values: int) -> Axis:
+    """The axis of a categorical feature with a bin for each level."""
+    singles = []
+    for index in members:
+        ray = rays.rays[index]
+        singles.append((index, HOW[ray.op], max(ray.code, 0), ray.levels))
+    return Axis(feature, n_values, None, np.ones(n_values, bool), singles=singles)
+
+
+def one_level_axis(rays: Rays, feature: int, members: Sequence[int]) -> Axis:
+    """The axis of one level of a categorical feature: bin 0 holds the others, bin 1 this one."""
+    singles = [(index, HOW[rays.rays[index].op], 1, ()) for index in members]
+    return Axis(feature, 2, None, np.ones(2, bool), singles=singles)
+
+
+class AxisMaker:
+    """Makes the axes of a table in memory, with the bins of its rows.
+
+    Parameters
+    ----------
+    rays : Rays
+    order : ndarray of shape (n_rows,), optional
+        The order of the rows in the axes' codes; that of the table if left out.
+    """
+
+    def __init__(self, rays: Rays, order: NDArray[np.intp] | None = None) -> None:
+        self._rays, self._order = rays, order
+        self._members: dict[int, list[int]] = {}
+        for index, ray in enumerate(rays.rays):
+            self._members.setdefault(ray.feature, []).append(index)
+
+    @property
+    def many_levels(self) -> list[int]:
+        """Categorical features of too many levels for an axis."""
+        columns = self._rays.columns
+        return [
+            f for f in self._members
+            if columns[f].kind is Kind.CATEGORICAL and columns[f].n_values > MAX_LEVELS
+        ]  # fmt: skip
+
+    @property
+    def others(self) -> list[int]:
+        """All other features."""
+        many = set(self.many_levels)
+        return [f for f in self._members if f not in many]
+
+    def members(self, feature: int) -> list[int]:
+        """The rays of a feature."""
+        return self._members[feature]
+
+    def axis(self, feature: int, bins: int) -> tuple[Axis, Bins]:
+        """The axis of a feature in at most so many bins, and the bins of its rows."""
+        column = self._rays.columns[feature]
+        members = self._members[feature]
+        codes = column.codes if self._order is None else column.codes[self._order]
+        if column.kind is Kind.NUMERIC:
+            edges = bin_edges(column.codes, column.n_values, bins)
+            axis = ordered_axis(self._rays, feature, members, edges)
+            look_up = np.empty(column.n_values + 1, np.uint8)
+            look_up[0] = axis.n_bins
+            look_up[1:] = np.repeat(np.arange(axis.n_bins), np.diff(edges))
+            return axis, look_up[codes + 1]
+        axis = level_axis(self._rays, feature, members, column.n_values)
+        own = codes.astype(np.uint8)
+        own[codes < 0] = axis.n_bins
+        return axis, own
+
+    def level_axes(self, feature: int) -> Iterator[tuple[Axis, Filler]]:
+        """The axes of the levels of a feature, and of its presence."""
+        column = self._rays.columns[feature]
+        by_code: dict[int, list[int]] = {}
+        for index in self._members[feature]:
+            by_code.setdefault(self._rays.rays[index].code, []).append(index)
+        for code, members in by_code.items():
+
+            def fill(out: Bins, code: int = code) -> None:
+                codes = column.codes if self._order is None else column.codes[self._order]
+                np.equal(codes, code if code >= 0 else -2, out=out, casting="unsafe")
+                out[codes < 0] = 2
+
+            yield one_level_axis(self._rays, feature, members), fill
+
+
+def bin_edges(codes: NDArray[np.int32], n_values: int, bins: int) -> Whole:
+    """Codes that begin each bin, then the number of codes; at most `bins` bins.
+
+    A bound is good where a bin is small beside the rows on its tight side, so bins shrink
+    geometrically towards both ends, where conditions cover few rows. A value that many rows share
+    has a bin of its own, in which nothing is uncertain.
+    """
+    if n_values <= bins:
+        return np.arange(n_values + 1, dtype=np.int64)
+    counts = np.bincount(codes[codes >= 0], minlength=n_values)
+    shares = counts.cumsum() / counts.sum()
+    tail = 0.5 * 0.72 ** np.arange(bins // 4 * 2)[: bins // 2]
+    wanted = np.unique(np.concatenate([tail, 1 - tail, np.linspace(0, 1, bins // 4 + 2)[1:-1]]))
+    # the bin after a share begins at the first code beyond it
+    edges = np.unique(np.searchsorted(shares, wanted, side="left") + 1)
+    heavy = np.flatnonzero(counts > counts.sum() / bins)
+    edges = np.unique(np.concatenate([edges, heavy, heavy + 1]))
+    edges = np.concatenate([[0], edges[(edges > 0) & (edges < n_values)], [n_values]])
+    if len(edges) - 1 > bins:
+        edges = edges[np.unique(np.linspace(0, len(edges) - 1, bins + 1).astype(int))]
+    return edges.astype(np.int64)

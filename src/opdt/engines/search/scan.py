@@ -1,0 +1,618 @@
+"""Count cells, bound what lies in them, cut what is left finer: the search over many rows.
+
+The rules of k conditions are taken k axes at a time. One pass over the rows counts the cells of a
+set of axes (`scan_kernels.scan_sets`); the counts bound every rule on these axes from above and
+find good ones. What may still hold a better rule than the best known goes on the agenda with its
+bound, and the largest bound is looked at first: it is counted again in finer bins, then the box of
+its surviving cells is cut out and cut finer, until the rows that are still undecided are few
+enough for the exact kernels of small tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import combinations_with_replacement
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search import cells
+from opdt.engines.search import scan_kernels as kernels
+from opdt.engines.search.agenda import Agenda, Work
+from opdt.engines.search.boxes import Box, groups_of, halves, inner_edges, is_most_of
+from opdt.engines.search.exact import Piece
+from opdt.engines.search.grid import Axis, AxisMaker, Bins, Grid, as_grid
+from opdt.engines.search.jit import announce_compilation
+from opdt.engines.search.polish import Expired
+from opdt.engines.search.rays import fill_levels
+from opdt.engines.search.scan_kernels import Groups, Rules, Scratch
+from opdt.engines.search.seeding import sample_rules
+from opdt.problem import VolumeImpurity
+from opdt.rules import Op
+
+if TYPE_CHECKING:
+    from opdt.engines.search.run import Run
+
+Whole = NDArray[np.int64]
+Rows = NDArray[np.int32]
+
+LEAF_ROWS = 60_000  # undecided rows that are left to the exact kernels
+FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
+FEW_POSITIONS = 64  # or so few positions on every ray
+# Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
+LADDER = {
+    1: (250,), 2: (64, 250), 3: (22,), 4: (11,), 5: (7,), 6: (5,), 7: (4,), 8: (4,),
+}  # fmt: skip
+QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs more than counting
+# Bins of a dimension when a box of so many is cut.
+INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
+MOST_KINDS = 1 << 16  # combinations of kinds of rays that are decided beforehand
+BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
+TINY = 1_000_000  # steps below which starting threads costs more than it saves
+NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
+
+
+class Task(NamedTuple):
+    """Rows by group with the passes over them, and how their counts become values."""
+
+    groups: Groups
+    order: NDArray[np.intp]
+    scale: int  # values per unit of gain
+    error: int  # value that a unit of the wrong group costs besides
+
+    def value(self, at: int, right: int, wrong: int) -> int:
+        """The value of covering these weights by a rule of the pass `at`."""
+        plus, minus = int(self.groups.plus[at]), int(self.groups.minus[at])
+        return self.scale * (plus * right - minus * wrong) - self.error * wrong
+
+
+class Layer(NamedTuple):
+    """Axes in bins of one fineness, for rules of one size."""
+
+    axes: list[Axis]
+    grid: Grid
+    task: Task
+    channels: int
+
+
+class Scan:
+    """The search of one run on cells; `small.Sweep` is its counterpart on rows."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.rays = run.prepared.rays
+        self._gains: dict[int, tuple[Whole, Whole]] = {}
+        self._scratch: dict[int, tuple[Scratch, Whole]] = {}
+        self._layers: dict[tuple[int, int, int], Layer] = {}
+
+    nodes = 0  # none but those already counted
+
+    # -- what rows are worth -------------------------------------------------------------------
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The passes over the rows that all labels need: one for all, or one for each."""
+        problem, scores = self.run.problem, self.run.scores
+        objective = problem.objective
+        if not isinstance(objective, VolumeImpurity):
+            return [self._task_of_gains(label) for label in objective.labels]
+        classes, labels = objective.classes, objective.labels
+        n_classes = len(problem.table.classes)
+        right = np.arange(len(labels))
+        if len(labels) == 1:
+            classes, wrong = (classes != labels[0]).astype(np.int32), np.array([1])
+            n_classes = 2
+        elif n_classes == 2:
+            right, wrong = np.array(labels), 1 - np.array(labels)
+        else:
+            right, wrong = np.array(labels), np.full(len(labels), -1)
+        order = np.argsort(classes, kind="stable")
+        starts = np.searchsorted(classes[order], np.arange(n_classes + 1))
+        weights = objective.weights[order]
+        plain = bool((weights == 1).all())
+        plus, minus = objective.w.denominator, objective.w.numerator - objective.w.denominator
+        groups = Groups(
+            starts.astype(np.int64),
+            np.empty(0, np.int64) if plain else weights,
+            np.array(labels, np.int64),
+            right.astype(np.int64),
+            wrong.astype(np.int64),
+            np.full(len(labels), plus, np.int64),
+            np.full(len(labels), minus, np.int64),
+        )
+        return [Task(groups, order, scores.scale, int(scores.with_errors))]
+
+    def _task_of_gains(self, label: int) -> Task:
+        """Any gains per row, in values: those with a positive one, then the others."""
+        gains = self.gains(label)[0]
+        order = np.argsort(gains <= 0, kind="stable")
+        n_right = int((gains > 0).sum())
+        one = np.ones(1, np.int64)
+        groups = Groups(
+            np.array([0, n_right, len(gains)], np.int64), np.abs(gains[order]),
+            np.array([label], np.int64), 0 * one, one, one, one,
+        )  # fmt: skip
+        return Task(groups, order, 1, 0)
+
+    def gains(self, label: int) -> tuple[Whole, Whole]:
+        """Value and error weight of each row under a rule of this class."""
+        if label not in self._gains:
+            if len(self._gains) > 8:  # of many classes only a few are at work at a time
+                self._gains.clear()
+            objective = self.run.problem.objective
+            self._gains[label] = (
+                self.run.scores.gains(self.run.problem, label),
+                objective.weights * objective.wrong(label),
+            )
+        return self._gains[label]
+
+    def need(self, task: Task, size: int) -> int:
+        """The least gain, in units of the kernels, of a rule worth looking at."""
+        return -(-(self.run.best - self.run.scores.offset(size)) // task.scale)
+
+    # -- the passes ----------------------------------------------------------------------------
+
+    def search(self, size: int) -> None:
+        """Settle all rules of exactly `size` conditions."""
+        run = self.run
+        announce_compilation(kernels.scan_sets)
+        if size == 1 and run.switches.seeding:
+            sample_rules(run)
+        self._scratch.clear()
+        self._layers.clear()
+        agenda = Agenda()
+        steps = 0
+        for at, task in enumerate(self.tasks):
+            if run.halted():
+                return
+            steps += self._begin(agenda, at, task, size)
+        n_threads = run.clock.budget.n_threads
+        run.work(agenda, n_threads, size=size, inline=steps < TINY)
+
+    def _begin(self, agenda: Agenda, at: int, task: Task, size: int) -> int:
+        """Put the sets of axes of one task on the agenda; returns how many steps that may take."""
+        n_rows = self.run.problem.table.n_rows
+        ladder = LADDER[size]
+        cells = ladder[0] ** size
+        if size in QUICK and n_rows < 4 * cells:
+            ladder = (QUICK[size], *ladder)
+        layer = self._layer(at, task, size, ladder[0])
+        each = n_rows + 8 * prod([min(ladder[0], 30)] * size)
+        batches = self._batches(layer, size, max(1, BATCH // each))
+        agenda.add_stream(
+            self.run.ceiling,
+            (self._scan(agenda, at, task, size, ladder, sets, None) for sets in batches),
+        )
+        return each * len(layer.axes) ** size
+
+    def _layer(self, at: int, task: Task, size: int, bins: int) -> Layer:
+        """The axes in at most so many bins."""
+        if (at, size, bins) not in self._layers:
+            maker = AxisMaker(self.rays, task.order)
+            features = maker.others
+            n_rows = self.run.problem.table.n_rows
+            levels = [(f, *pair) for f in maker.many_levels for pair in maker.level_axes(f)]
+            codes = np.empty((len(features) + len(levels), n_rows), np.uint8)
+            axes: list[Axis] = []
+            for row, feature in zip(codes, features, strict=False):
+                axis, row[:] = maker.axis(feature, bins)
+                axes.append(axis)
+            for row, (_, axis, fill) in zip(codes[len(features) :], levels, strict=True):
+                fill(row)
+                axes.append(axis)
+            missing = [bool(self.rays.columns[a.feature].has_missing) for a in axes]
+            self._layers[at, size, bins] = Layer(
+                axes, as_grid(axes, codes, missing), task, kernels.n_channels(task.groups)
+            )
+        return self._layers[at, size, bins]
+
+    @cached_property
+    def _kinds(self) -> tuple[Whole, int]:
+        """The kind of each ray, by which chains admit it, and the number of kinds."""
+        plans = self.run.prepared.plans
+        types = np.stack([plan.types for plan in plans])
+        distinct, kinds = np.unique(types, axis=1, return_inverse=True)
+        self._examples = distinct
+        return kinds.reshape(-1).astype(np.int64), distinct.shape[1]
+
+    def _rules(self, size: int) -> Rules:
+        """Which rays may stand together."""
+        kinds, n_kinds = self._kinds
+        prepared, constraints = self.run.prepared, self.run.problem.constraints
+        allowed = np.empty(0, bool)
+        if n_kinds**size <= MOST_KINDS:
+            allowed = np.zeros((n_kinds,) * size, bool)
+            for chosen in combinations_with_replacement(range(n_kinds), size):
+                if self._fit(chosen):
+                    for places in set(_permutations(chosen)):
+                        allowed[places] = True
+            allowed = allowed.reshape(-1)
+            if allowed.all():
+                allowed = np.empty(0, bool)
+        del prepared
+        return Rules(kinds, n_kinds, allowed, constraints.once, constraints.bounds_rows)
+
+    def _fit(self, kinds: tuple[int, ...]) -> bool:
+        """Whether some chain can hold rays of these kinds."""
+        chosen = self._examples[:, list(kinds)]
+        plans = self.run.prepared.plans
+        return any(
+            plan.fits(tuple(types)) for plan, types in zip(plans, chosen.tolist(), strict=True)
+        )
+
+    def _batches(self, layer: Layer, size: int, number: int) -> Iterator[Whole]:
+        """Sets of axes with at least one set of rays that fits, about so many at a time."""
+        rules = self._size_rules(size)
+        signs, of_axis = self._signs(layer)
+        fits: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        repeats = np.array([self._repeats(axis) for axis in layer.axes])
+        n = len(layer.axes)
+        parts: list[Whole] = []
+        held = 0
+        for prefix in combinations_with_replacement(range(n), size - 1):
+            if any(prefix.count(a) > repeats[a] for a in prefix):
+                continue
+            last = np.arange(prefix[-1] if prefix else 0, n)
+            if prefix:
+                used = prefix.count(prefix[-1])
+                if used >= repeats[prefix[-1]]:
+                    last = last[1:]
+            key = tuple(int(of_axis[a]) for a in prefix)
+            if key not in fits:
+                fits[key] = np.array(
+                    [self._some_fit((*key, s), signs, rules) for s in range(len(signs))]
+                )
+            last = last[fits[key][of_axis[last]]]
+            if not len(last):
+                continue
+            sets = np.empty((len(last), size), np.int64)
+            sets[:, :-1] = prefix
+            sets[:, -1] = last
+            parts.append(sets)
+            held += len(sets)
+            if held >= number:
+                whole = np.concatenate(parts)
+                for start in range(0, len(whole), number):
+                    yield whole[start : start + number]
+                parts, held = [], 0
+        if parts:
+            yield np.concatenate(parts)
+
+    def _size_rules(self, size: int) -> Rules:
+        if not hasattr(self, "_rules_of"):
+            self._rules_of: dict[int, Rules] = {}
+        if size not in self._rules_of:
+            self._rules_of[size] = self._rules(size)
+        return self._rules_of[size]
+
+    def _signs(self, layer: Layer) -> tuple[list[tuple[int, ...]], Whole]:
+        """The distinct sets of kinds of the axes' rays, and which each axis has."""
+        kinds = self._kinds[0]
+        known: dict[tuple[int, ...], int] = {}
+        of_axis = [
+            known.setdefault(tuple(sorted(set(kinds[axis.rays()].tolist()))), len(known))
+            for axis in layer.axes
+        ]
+        return list(known), np.array(of_axis, np.int64)
+
+    def _some_fit(
+        self, chosen: tuple[int, ...], signs: list[tuple[int, ...]], rules: Rules
+    ) -> bool:
+        """Whether some rays of axes of these signs fit together."""
+        from itertools import product
+
+        if rules.allowed.size == 0 and rules.n_kinds ** len(chosen) <= MOST_KINDS:
+            return True
+        return any(self._fit(kinds) for kinds in product(*(signs[s] for s in chosen)))
+
+    def _repeats(self, axis: Axis) -> int:
+        """How often a set may use an axis."""
+        if self.run.problem.constraints.once:
+            return 1
+        excluded = sum(how == 1 for _, how, _, _ in axis.singles)
+        return max(1, excluded, 2 if axis.up >= 0 and axis.down >= 0 else 1)
+
+    def _scan(
+        self,
+        agenda: Agenda,
+        at: int,
+        task: Task,
+        size: int,
+        ladder: tuple[int, ...],
+        sets: Whole,
+        bound: int | None,
+    ) -> Work:
+        """Count some sets of axes in the first fineness of the ladder."""
+
+        def work(slot: int) -> None:
+            run = self.run
+            layer = self._layer(at, task, size, ladder[0])
+            space = self._space(slot, layer, sets, size)
+            if space is None:
+                return
+            scratch, records = space
+            state = np.zeros(2, np.int64)
+            alive: dict[tuple[int, ...], int] = {}
+            while not run.halted():
+                begun = int(state[0])
+                ended = kernels.scan_sets(
+                    layer.grid, sets, task.groups, layer.channels, self._size_rules(size),
+                    self.need(task, size), run.control, scratch, records, state,
+                )  # fmt: skip
+                found = records[: state[1]]
+                self._take(agenda, layer, found, size, ladder, alive)
+                state[1] = 0
+                run.add_counts(np.array([0, int(state[0]) - begun, 0, 0]))
+                if ended != kernels.FULL:
+                    break
+                if int(state[0]) == begun:
+                    records = np.empty((4 * len(records), records.shape[1]), np.int64)
+                    self._scratch[slot] = (scratch, records)
+            self._go_on(agenda, at, task, size, ladder[1:], alive)
+
+        return work
+
+    def _take(
+        self,
+        agenda: Agenda,
+        layer: Layer,
+        found: Whole,
+        size: int,
+        ladder: tuple[int, ...],
+        alive: dict[tuple[int, ...], int],
+    ) -> None:
+        """Offer the rules of some records, and keep what may hold better ones."""
+        run, task = self.run, layer.task
+        offset = run.scores.offset(size)
+        pass_of = {int(label): p for p, label in enumerate(task.groups.labels)}
+        tabled = self._size_rules(size).n_kinds ** size <= MOST_KINDS
+        limited = run.problem.constraints.bounds_rows
+        for record in found.tolist():
+            bound, label, right, wrong = record[: kernels.HEAD]
+            rays = tuple(record[kernels.HEAD : kernels.HEAD + size])
+            if not tabled and not run.prepared.fits(rays):
+                continue
+            if right >= 0 and not limited:
+                value = task.value(pass_of[label], right, wrong) + offset
+                if value >= run.best:
+                    run.offer(value, label, rays)
+            if bound == kernels.NEG:
+                continue
+            whole = bound * task.scale + offset
+            if whole < run.best:
+                continue
+            if len(ladder) > 1:
+                axes = tuple(self._axis_of(layer)[ray] for ray in rays)
+                alive[axes] = max(alive.get(axes, whole), whole)
+            else:
+                box = self._box(layer, label, rays, record, size, bound * task.scale)
+                if box is not None:
+                    agenda.add(whole, self._refining(box))
+
+    def _axis_of(self, layer: Layer) -> dict[int, int]:
+        if not hasattr(self, "_axes_of"):
+            self._axes_of: dict[int, dict[int, int]] = {}
+        if id(layer) not in self._axes_of:
+            self._axes_of[id(layer)] = {
+                ray: a for a, axis in enumerate(layer.axes) for ray in axis.rays()
+            }
+        return self._axes_of[id(layer)]
+
+    def _go_on(
+        self,
+        agenda: Agenda,
+        at: int,
+        task: Task,
+        size: int,
+        ladder: tuple[int, ...],
+        alive: dict[tuple[int, ...], int],
+    ) -> None:
+        """Put the sets that are left on the agenda, to be counted in finer bins."""
+        if not alive:
+            return
+        sets = np.array(list(alive), np.int64)
+        bounds = np.array(list(alive.values()))
+        order = np.argsort(-bounds, kind="stable")
+        number = max(1, BATCH // (4 * (self.run.problem.table.n_rows + ladder[0] ** size)))
+        for start in range(0, len(order), number):
+            own = order[start : start + number]
+            bound = int(bounds[own[0]])
+            agenda.add(bound, self._scan(agenda, at, task, size, ladder, sets[own], bound))
+
+    def _space(
+        self, slot: int, layer: Layer, sets: Whole, size: int
+    ) -> tuple[Scratch, Whole] | None:
+        """Scratch of a thread, large enough for the sets."""
+        extents = layer.grid.n_bins + 1
+        needed = int(extents[sets].prod(axis=1).max()) * layer.channels
+        known = self._scratch.get(slot)
+        if known is None or known[0].cells.shape[1] < needed:
+            if not self.run.claim((2 * size + 1) * needed * 8):
+                return None
+            scratch = Scratch(
+                np.empty((size + 1, needed), np.int64), np.empty((size, needed), np.int64)
+            )
+            known = (scratch, np.empty((1024, kernels.HEAD + 3 * size), np.int64))
+            self._scratch[slot] = known
+        return known
+
+    def _box(
+        self,
+        layer: Layer,
+        label: int,
+        rays: tuple[int, ...],
+        record: list[int],
+        size: int,
+        bound: int,
+    ) -> Box | None:
+        """The box of positions that a record's places stand for."""
+        lows, highs = [], []
+        for d, ray in enumerate(rays):
+            first, last = record[kernels.HEAD + size + d], record[kernels.HEAD + 2 * size + d]
+            if first < 0:
+                low, high = 0, 1
+            else:
+                axis = layer.axes[self._axis_of(layer)[ray]]
+                assert axis.edges is not None
+                edges = axis.edges
+                if self.rays.rays[ray].op is Op.LT:
+                    edges = int(edges[-1]) - edges[::-1]
+                low, high = int(edges[first]), min(int(edges[last + 1]), int(self.rays.tops[ray]))
+            if low >= high:
+                return None
+            lows.append(low)
+            highs.append(high)
+        order = sorted(range(size), key=lambda d: rays[d])
+        return Box(
+            bound, label, tuple(rays[d] for d in order), tuple(lows[d] for d in order),
+            tuple(highs[d] for d in order),
+        )  # fmt: skip
+
+    # -- refining ------------------------------------------------------------------------------
+
+    def _refining(self, box: Box) -> Work:
+        def work(slot: int) -> None:
+            run = self.run
+            if box.bound + run.scores.offset(len(box.rays)) < run.best:
+                return
+            run.add_counts(NODE)
+            every = np.arange(run.problem.table.n_rows, dtype=np.int32)
+            self.descend(box, every, self._leaf, LEAF_ROWS)
+
+        return work
+
+    def _leaf(self, box: Box, piece: Piece) -> bool:
+        """Settle a box exactly, and offer what it holds."""
+        run = self.run
+        offset = run.scores.offset(len(box.rays))
+        best = piece.best(run.best - offset, run.control)
+        if best is not None and best + offset >= run.best:
+            run.offer(best + offset, box.label, box.rays)
+        return False
+
+    def descend(
+        self,
+        box: Box,
+        rows: Rows,
+        visit: Callable[[Box, Piece], bool],
+        leaf: int,
+        *,
+        fixed_goal: int | None = None,
+    ) -> None:
+        """Cut a box finer and finer; `visit` the parts that may reach the best value.
+
+        `rows` are all that the box may cover, or more.
+
+        Ends early when a visit returns True or the run is halted. With a `fixed_goal`, the parts
+        that may reach that gain are visited, whatever becomes known meanwhile, halted or not.
+        """
+        gains, wrong = self.gains(box.label)
+        weights = self.run.problem.objective.weights
+        stack = [(box, rows, np.zeros(3, np.int64))]
+        while stack and (fixed_goal is not None or not self.run.halted()):
+            if fixed_goal is not None and self.run.expired():
+                raise Expired
+            box, rows, fixed = stack.pop()
+            goal = fixed_goal
+            if goal is None:
+                goal = self.run.best - self.run.scores.offset(len(box.rays))
+            if box.bound < goal:
+                continue
+            levels, tops = self._levels(box, rows)
+            active = np.empty(len(rows), np.int32)
+            fixed = fixed.copy()
+            count, mass = cells.split_rows(levels, tops, rows, gains, weights, wrong, active, fixed)
+            if fixed[0] + mass < goal:
+                continue
+            active = active[:count].copy()
+            levels = np.ascontiguousarray(levels[:, :count])
+            piece = Piece(
+                levels, tops, gains[active], weights[active], wrong[active],
+                tuple(fixed.tolist()), self.run.limits,
+                self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
+                self.run.expired,
+            )  # fmt: skip
+            if count <= leaf or max(tops) <= FEW_POSITIONS:
+                if visit(box, piece):
+                    return
+                continue
+            stack.extend((part, active, fixed) for part in self._cut(box, piece, goal))
+
+    def _levels(self, box: Box, rows: Rows) -> tuple[NDArray[np.int32], Whole]:
+        """Positions of the rows on the box's rays, counted from its loosest side."""
+        tops = np.array(box.high, np.int64) - np.array(box.low, np.int64)
+        levels = np.empty((len(box.rays), len(rows)), np.int32)
+        for out, index, low, high in zip(levels, box.rays, box.low, box.high, strict=True):
+            ray, n_values = self.rays.rays[index], self.rays.n_values(self.rays.rays[index])
+            codes = self.rays.columns[ray.feature].codes
+            if ray.op.is_threshold:
+                mirrored = ray.op is Op.LT
+                cells.clip_levels(codes, rows, mirrored, n_values, low, high, out)
+            else:
+                fill_levels(out, ray, codes[rows], n_values)
+        return levels, tops
+
+    def _cut(self, box: Box, piece: Piece, goal: int) -> list[Box]:
+        """Parts of a box that may reach the goal, found by counting finer cells."""
+        k = len(box.rays)
+        edges = [inner_edges(piece.levels[d], int(piece.tops[d]), INNER_BINS[k]) for d in range(k)]
+        sizes = np.array([len(e) - 1 for e in edges], np.int64)
+        strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
+        # place t of a dimension holds the levels edges[t] < level <= edges[t + 1]
+        look_up = [np.append(0, np.repeat(np.arange(len(e) - 1), np.diff(e))) for e in edges]
+        starts = np.append(0, np.cumsum([len(table) for table in look_up]))[:-1]
+        mass, loss = np.empty((2, int(sizes.prod())), np.int64)
+        cells.count_inside(
+            piece.levels, np.concatenate(look_up).astype(np.int16), starts, strides, piece.gains,
+            mass, loss,
+        )  # fmt: skip
+        mass[-1] += max(piece.fixed[0], 0)  # rows that every position covers
+        loss[-1] += max(-piece.fixed[0], 0)
+        cells.accumulate(mass, sizes, strides)
+        cells.accumulate(loss, sizes, strides)
+        upper = np.empty(sizes[0], np.int64)
+        low, high = np.empty((2, int(sizes[0]), k), np.int64)
+        best = cells.bound_inside(mass, loss, sizes, strides, goal, upper, low, high)
+        offset = self.run.scores.offset(k)
+        if not self.run.problem.constraints.bounds_rows and best + offset >= self.run.best:
+            self.run.offer(int(best) + offset, box.label, box.rays)
+        parts = []
+        for bound, first, last in groups_of(upper, low, high):
+            lows = tuple(box.low[d] + int(edges[d][first[d]]) for d in range(k))
+            highs = tuple(box.low[d] + int(edges[d][last[d] + 1]) for d in range(k))
+            part = Box(bound, box.label, box.rays, lows, highs)
+            parts += halves(part) if is_most_of(part, box) else [part]
+        return sorted(parts, key=lambda part: part.bound)
+
+    # -- ties ----------------------------------------------------------------------------------
+
+    def locate(
+        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+    ) -> tuple[int, ...] | None:
+        """The loosest positions of some rays, in their order, that gain the goal."""
+        found: list[tuple[int, tuple[int, ...]]] = []
+
+        def visit(box: Box, piece: Piece) -> bool:
+            hit = piece.positions(goal, hurry=hurry)
+            if hit is not None:
+                errors, local = hit
+                positions = tuple(a + b for a, b in zip(box.low, local, strict=True))
+                found.append((0 if self.run.scores.with_errors else errors, positions))
+            return hurry and bool(found)
+
+        tops = self.rays.tops
+        whole = Box(
+            goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
+        )
+        every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
+        self.descend(whole, every, visit, LEAF_ROWS if hurry else FEW_ROWS, fixed_goal=goal)
+        return min(found)[1] if found else None
+
+
+def _permutations(chosen: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    from itertools import permutations
+
+    return permutations(chosen)

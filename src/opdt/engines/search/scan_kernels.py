@@ -1,0 +1,465 @@
+"""Compiled kernels that count the cells of many sets of axes and bound the rules in them.
+
+A *set* of axes is a choice of `k` of them; its *cells* are the combinations of their bins. Along a
+ray the bins are numbered from loose to tight, as *places*: a threshold in place `t` covers at most
+the rows of the places >= t and at least those of the places >= t + 1. In a place that holds one
+value alone no threshold lies, so it covers exactly those >= t + 1. So a rule whose thresholds lie
+in some cell gains at most the mass of the loosest such cover less the loss of the tightest.
+
+Nothing here is done per set in Python: one call takes thousands of sets and returns the few
+combinations of rays that may hold a better rule than the best known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search.grid import MISSING, OTHERS, PRESENT, SOME, THIS
+from opdt.engines.search.jit import kernel
+
+Whole = NDArray[np.int64]
+
+NEG = -(1 << 62)
+DONE, STOPPED, FULL = 0, 1, 2  # how a kernel ended
+UP, DOWN, FIRST_SINGLE = 0, 1, 2  # how a set uses an axis: along it, against it, by a single ray
+# Columns of a record; then follow k rays, k lowest and k highest places.
+BOUND, LABEL, RIGHT, WRONG, HEAD = 0, 1, 2, 3, 4
+
+
+class Groups(NamedTuple):
+    """Rows by group, and what a unit of weight of each group is worth.
+
+    Rows of group `g` are `starts[g] : starts[g + 1]`; `weights` (n_rows,), or empty where each is
+    one. Rules of `labels[p]` gain `plus[p]` for a unit of group `right[p]` and lose `minus[p]` for
+    one of group `wrong[p]`; -1 there means all groups but the right one.
+    """
+
+    starts: Whole
+    weights: Whole
+    labels: Whole
+    right: Whole
+    wrong: Whole
+    plus: Whole
+    minus: Whole
+
+
+class Rules(NamedTuple):
+    """Which sets of rays may stand together.
+
+    `kinds` (n_rays,) is the kind of each ray, `allowed` (n_kinds ** k,) says which kinds may stand
+    together (empty: all may). With `once` no feature is used twice. `open_all` keeps also what is
+    decided exactly, because limits on rows are still to be checked.
+    """
+
+    kinds: Whole
+    n_kinds: int
+    allowed: NDArray[np.bool_]
+    once: bool
+    open_all: bool
+
+
+class Scratch(NamedTuple):
+    """Arrays of one thread: `cells` (k + 1, size) of a set, `sums` (k, size) of its dimensions."""
+
+    cells: Whole
+    sums: Whole
+
+
+def n_channels(groups: Groups) -> int:
+    """Arrays of counts: one for each group, and one for all together where it is needed."""
+    return len(groups.starts) - 1 + int((groups.wrong < 0).any())
+
+
+@kernel
+def count_set(codes: Any, axes: Any, extents: Any, groups: Any, channels: int, out: Any) -> int:
+    """Weight of each group in each cell, into `out` (channels × n_cells); returns n_cells.
+
+    Neighbours along the first axis lie side by side.
+    """
+    k = axes.size
+    n_cells = 1
+    for d in range(k):
+        n_cells *= extents[d]
+    for at in range(channels * n_cells):
+        out[at] = 0
+    weighted = groups.weights.size > 0
+    weights = groups.weights
+    n_groups = groups.starts.size - 1
+    for g in range(n_groups):
+        own = out[g * n_cells : (g + 1) * n_cells]
+        begin, end = groups.starts[g], groups.starts[g + 1]
+        if k == 1:
+            one = codes[axes[0]]
+            for i in range(begin, end):
+                own[np.uintp(one[i])] += weights[i] if weighted else 1
+        elif k == 2:
+            one, two = codes[axes[0]], codes[axes[1]]
+            width = np.uintp(extents[0])
+            if weighted:
+                for i in range(begin, end):
+                    own[np.uintp(one[i]) + np.uintp(two[i]) * width] += weights[i]
+            else:
+                for i in range(begin, end):
+                    own[np.uintp(one[i]) + np.uintp(two[i]) * width] += 1
+        elif k == 3:
+            one, two, three = codes[axes[0]], codes[axes[1]], codes[axes[2]]
+            width = np.uintp(extents[0])
+            outer = np.uintp(extents[0] * extents[1])
+            if weighted:
+                for i in range(begin, end):
+                    cell = np.uintp(one[i]) + np.uintp(two[i]) * width
+                    own[cell + np.uintp(three[i]) * outer] += weights[i]
+            else:
+                for i in range(begin, end):
+                    cell = np.uintp(one[i]) + np.uintp(two[i]) * width
+                    own[cell + np.uintp(three[i]) * outer] += 1
+        else:
+            for i in range(begin, end):
+                cell = np.uintp(0)
+                for d in range(k - 1, -1, -1):
+                    cell = cell * np.uintp(extents[d]) + np.uintp(codes[axes[d], i])
+                own[cell] += weights[i] if weighted else 1
+    if channels > n_groups:
+        total = out[n_groups * n_cells : (n_groups + 1) * n_cells]
+        for g in range(n_groups):
+            for at in range(n_cells):
+                total[at] += out[g * n_cells + at]
+    return n_cells
+
+
+@kernel
+def use_ordered(cells: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int,
+                down: bool, out: Any) -> None:  # fmt: skip
+    """Turn one dimension into places of an ordered ray, each the sum of itself and the tighter.
+
+    `cells` is (channels, outer, extent, inner), `out` (channels, outer, n_bins + 1, inner); the
+    place behind the tightest covers nothing.
+    """
+    for block in range(channels * outer):
+        source = cells[block * extent * inner : (block + 1) * extent * inner]
+        target = out[block * (n_bins + 1) * inner : (block + 1) * (n_bins + 1) * inner]
+        if inner == 1:
+            total = np.int64(0)
+            target[n_bins] = 0
+            for u in range(n_bins):
+                t = np.uintp(n_bins - 1 - u)
+                total += source[u] if down else source[t]
+                target[t] = total
+            continue
+        target[n_bins * inner :] = 0
+        for t in range(n_bins - 1, -1, -1):
+            b = n_bins - 1 - t if down else t
+            here = target[t * inner : (t + 1) * inner]
+            tighter = target[(t + 1) * inner : (t + 2) * inner]
+            own = source[b * inner : (b + 1) * inner]
+            for at in range(inner):
+                here[at] = tighter[at] + own[at]
+
+
+@kernel
+def sum_present(
+    cells: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int, out: Any
+) -> None:
+    """Sums over the bins of present values of one dimension, into `out` (channels, outer, inner)."""
+    for block in range(channels * outer):
+        source = cells[block * extent * inner : (block + 1) * extent * inner]
+        target = out[block * inner : (block + 1) * inner]
+        target[:] = 0
+        for b in range(n_bins):
+            own = source[b * inner : (b + 1) * inner]
+            for at in range(inner):
+                target[at] += own[at]
+
+
+@kernel
+def use_single(
+    cells: Any, sums: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int,
+    how: int, bin_: int, some: Any, out: Any,
+) -> None:  # fmt: skip
+    """Keep what a single ray covers of one dimension, into `out` (channels, outer, inner)."""
+    for block in range(channels * outer):
+        source = cells[block * extent * inner : (block + 1) * extent * inner]
+        target = out[block * inner : (block + 1) * inner]
+        present = sums[block * inner : (block + 1) * inner]
+        if how == PRESENT:
+            target[:] = present
+        elif how == SOME:
+            target[:] = 0
+            for b in some:
+                own = source[b * inner : (b + 1) * inner]
+                for at in range(inner):
+                    target[at] += own[at]
+        else:
+            b = n_bins if how == MISSING else bin_
+            if b >= extent:  # no row is missing
+                target[:] = 0
+                continue
+            own = source[b * inner : (b + 1) * inner]
+            if how == THIS:
+                target[:] = own
+            elif how == MISSING:
+                target[:] = own
+            else:
+                for at in range(inner):
+                    target[at] = present[at] - own[at]
+
+
+@kernel
+def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
+    """Whether the ray at `depth` may stand beside those before it on the same feature.
+
+    Two rays of one feature imply or contradict each other, but for the two ends of an interval and
+    for two levels that are excluded.
+    """
+    for e in range(depth):
+        if grid.features[axes[e]] != grid.features[axes[depth]]:
+            continue
+        if once:
+            return False
+        same = axes[e] == axes[depth]
+        if modes[e] < FIRST_SINGLE or modes[depth] < FIRST_SINGLE:
+            if not (same and modes[e] == UP and modes[depth] == DOWN):
+                return False
+            continue
+        one = grid.first[axes[e]] + modes[e] - FIRST_SINGLE
+        two = grid.first[axes[depth]] + modes[depth] - FIRST_SINGLE
+        if grid.single_how[one] != OTHERS or grid.single_how[two] != OTHERS:
+            return False
+        if same and modes[e] >= modes[depth]:
+            return False
+    return True
+
+
+@kernel
+def bound_set(
+    grid: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any, need: int,
+    scratch: Any, records: Any, n_records: int,
+) -> int:  # fmt: skip
+    """Bound every set of rays on the axes, whose counted cells are `scratch.cells[0]`.
+
+    Writes a record for each set of rays and label that may gain `need`: its bound and the box of
+    the places that reach it (bound NEG where all that may is decided), and the weights (RIGHT,
+    WRONG) of the best rule exactly between bins, -1 where none gains the need. Returns the new
+    number of records, or -1 where they do not fit.
+    """
+    k = axes.size
+    modes = np.empty(k, np.int64)
+    chosen = np.empty(k, np.int64)
+    outers = np.empty(k + 1, np.int64)  # cells of the dimensions left, at each depth
+    inners = np.empty(k + 1, np.int64)  # cells of the dimensions done
+    code = np.zeros(k + 1, np.int64)  # of the kinds of the rays so far
+    kept = np.empty(k + 1, np.int64)  # ordered dimensions so far
+    dims = np.empty(k, np.int64)
+    low, high = np.empty(k, np.int64), np.empty(k, np.int64)
+    loose = np.zeros((k, grid.lone.shape[1]), np.int64)
+    inners[0], kept[0] = 1, 0
+    outers[0] = 1
+    for d in range(k):
+        outers[0] *= extents[d]
+    depth = 0
+    modes[0] = -1
+    while depth >= 0:
+        axis = axes[depth]
+        n_bins = grid.n_bins[axis]
+        n_modes = FIRST_SINGLE + grid.first[axis + 1] - grid.first[axis]
+        extent = extents[depth]
+        inner, outer = inners[depth], outers[depth] // extent
+        if modes[depth] < 0 and n_modes > FIRST_SINGLE:
+            sum_present(
+                scratch.cells[depth], channels, outer, extent, inner, n_bins, scratch.sums[depth]
+            )
+        modes[depth] += 1
+        mode = modes[depth]
+        if mode >= n_modes:
+            depth -= 1
+            continue
+        single = grid.first[axis] + mode - FIRST_SINGLE
+        ray = grid.up[axis] if mode == UP else grid.down[axis]
+        if mode >= FIRST_SINGLE:
+            ray = grid.single_ray[single]
+        if ray < 0 or not may_stand(grid, axes, modes, depth, rules.once):
+            continue
+        chosen[depth] = ray
+        code[depth + 1] = code[depth] * rules.n_kinds + rules.kinds[ray]
+        if depth == k - 1 and rules.allowed.size > 0 and not rules.allowed[code[k]]:
+            continue
+        out = scratch.cells[depth + 1]
+        if mode < FIRST_SINGLE:
+            use_ordered(
+                scratch.cells[depth], channels, outer, extent, inner, n_bins, mode == DOWN, out
+            )
+            inners[depth + 1] = inner * (n_bins + 1)
+            at = kept[depth]
+            dims[at] = depth
+            kept[depth + 1] = at + 1
+            for t in range(n_bins):
+                b = n_bins - 1 - t if mode == DOWN else t
+                loose[at, t] = t + grid.lone[axis, b]
+        else:
+            use_single(
+                scratch.cells[depth], scratch.sums[depth], channels, outer, extent, inner,
+                n_bins, grid.single_how[single], grid.single_bin[single],
+                grid.some[grid.some_first[single] : grid.some_first[single + 1]], out,
+            )  # fmt: skip
+            inners[depth + 1] = inner
+            kept[depth + 1] = kept[depth]
+        outers[depth + 1] = outer
+        # The loosest places of the dimensions done lie first: no rule here has more mass.
+        step = inners[depth + 1]
+        size = outer * step
+        hopeful = False
+        for p in range(groups.labels.size):
+            mass = np.int64(0)
+            for at in range(outer):
+                mass += out[groups.right[p] * size + at * step]
+            if mass * groups.plus[p] >= need:
+                hopeful = True
+                break
+        if not hopeful:
+            continue
+        if depth < k - 1:
+            depth += 1
+            modes[depth] = -1
+            continue
+        for p in range(groups.labels.size):
+            bound, right, wrong = bound_places(
+                out, size, channels, groups, p, need, kept[k], dims, axes, grid, loose,
+                rules.open_all, low, high,
+            )  # fmt: skip
+            if bound == NEG and right < 0:
+                continue
+            if n_records >= records.shape[0]:
+                return -1
+            record = records[n_records]
+            record[BOUND], record[LABEL] = bound, groups.labels[p]
+            record[RIGHT], record[WRONG] = right, wrong
+            for d in range(k):
+                record[HEAD + d] = chosen[d]
+                record[HEAD + k + d] = low[d]
+                record[HEAD + 2 * k + d] = high[d]
+            n_records += 1
+    return n_records
+
+
+@kernel
+def bound_places(
+    cells: Any, size: int, channels: int, groups: Any, p: int, need: int, n_dims: int, dims: Any,
+    axes: Any, grid: Any, loose: Any, open_all: bool, low: Any, high: Any,
+) -> Any:  # fmt: skip
+    """The largest bound over all places of the ordered dimensions, and the best exact corner.
+
+    `low` and `high` (k,) receive the box of the places alive (-1 in the other dimensions).
+    """
+    plus, minus = groups.plus[p], groups.minus[p]
+    right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
+    but_right = groups.wrong[p] < 0
+    at_wrong = channels - 1 if but_right else groups.wrong[p]
+    wrong = cells[at_wrong * size : (at_wrong + 1) * size]
+    bound, best = NEG, need - 1
+    best_right, best_wrong = np.int64(-1), np.int64(-1)
+    for d in range(low.size):
+        low[d], high[d] = -1, -1
+    if n_dims == 0:
+        lost = wrong[0] - right[0] if but_right else wrong[0]
+        gain = plus * right[0] - minus * lost
+        if gain >= need:
+            best_right, best_wrong = right[0], lost
+            if open_all:
+                bound = gain
+        return bound, best_right, best_wrong
+    n_first = grid.n_bins[axes[dims[0]]]
+    from_first = loose[0]
+    place = np.zeros(n_dims, np.int64)
+    sizes = np.empty(n_dims, np.int64)
+    strides = np.empty(n_dims, np.int64)
+    step = np.int64(1)
+    for j in range(n_dims):
+        strides[j] = step
+        sizes[j] = grid.n_bins[axes[dims[j]]]
+        step *= sizes[j] + 1
+    while True:
+        from_loose, from_tight = np.int64(0), np.int64(0)
+        sure, real, within = True, True, True
+        for j in range(1, n_dims):
+            t = place[j]
+            from_loose += loose[j, t] * strides[j]
+            from_tight += (t + 1) * strides[j]
+            lone = loose[j, t] > t
+            sure = sure and lone
+            real = real and t + 1 < sizes[j]
+            within = within and not (lone and t + 1 == sizes[j])
+        first_mass = plus * right[np.uintp(from_loose + from_first[0])]
+        if within and first_mass >= need:
+            for t in range(n_first):
+                lone = from_first[t] > t
+                if lone and t + 1 == n_first:
+                    continue
+                mass = plus * right[np.uintp(from_loose + from_first[t])]
+                if mass < need:
+                    break
+                tight = np.uintp(from_tight + t + 1)
+                lost = wrong[tight] - right[tight] if but_right else wrong[tight]
+                here = mass - minus * lost
+                if here < need:
+                    continue
+                if real and t + 1 < n_first:
+                    gain = plus * right[tight] - minus * lost
+                    if gain > best:
+                        best = gain
+                        best_right, best_wrong = right[tight], lost
+                if sure and lone and not open_all:
+                    continue
+                place[0] = t
+                for j in range(n_dims):
+                    d = dims[j]
+                    if bound == NEG:
+                        low[d] = place[j]
+                        high[d] = place[j]
+                    else:
+                        low[d] = min(low[d], place[j])
+                        high[d] = max(high[d], place[j])
+                bound = max(bound, here)
+        j = 1
+        # What has too little mass at a place has no more at tighter ones.
+        if n_dims > 1 and first_mass < need and within:
+            place[1] = sizes[1] - 1
+        while j < n_dims:
+            place[j] += 1
+            if place[j] < sizes[j]:
+                break
+            place[j] = 0
+            j += 1
+        if j >= n_dims:
+            return bound, best_right, best_wrong
+
+
+@kernel
+def scan_sets(
+    grid: Any, sets: Any, groups: Any, channels: int, rules: Any, need: int, control: Any,
+    scratch: Any, records: Any, state: Any,
+) -> int:  # fmt: skip
+    """Count and bound the sets of axes from `state[0]` on.
+
+    `state` is [next set, records written]; `sets` (n_sets, k) ascending axes. Returns DONE, STOPPED
+    (by `control[1]`), or FULL where the records of the next set did not fit any more.
+    """
+    k = sets.shape[1]
+    extents = np.empty(k, np.int64)
+    while state[0] < sets.shape[0]:
+        if control[1] != 0:
+            return STOPPED
+        axes = sets[state[0]]
+        for d in range(k):
+            extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
+        count_set(grid.codes, axes, extents, groups, channels, scratch.cells[0])
+        written = bound_set(
+            grid, axes, extents, groups, channels, rules, need, scratch, records, state[1]
+        )
+        if written < 0:
+            return FULL
+        state[1] = written
+        state[0] += 1
+    return DONE
