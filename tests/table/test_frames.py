@@ -156,7 +156,9 @@ def test_an_unknown_column_is_refused_with_the_closest_names(X: Any) -> None:
         (5, r"X must be a two-dimensional array.*got 'int'"),
         ([[1], [2, 3]], r"rows of X must be of equal length"),
         (np.zeros(3, dtype=[("a", int)]), r"X is a structured array; pass a data frame"),
-        (scipy.sparse.csr_array(np.eye(2)), r"X is a sparse matrix.*X\.toarray\(\)"),
+        (scipy.sparse.coo_array(np.ones(3)), r"Expected 2D array, got 1D array instead"),
+        (scipy.sparse.csr_array(np.eye(2) * 1j), r"X is a sparse matrix of the type complex128"),
+        ({"a": scipy.sparse.eye(2, 1)}, r"column 'a' is a sparse matrix; pass its cells"),
         ({"a": 1, "b": 2}, r"X as a mapping must give a list or an array"),
         ({"a": [1, 2], "b": [1]}, r"columns of X must be of equal length, got lengths \[1, 2\]"),
     ],
@@ -178,3 +180,42 @@ def test_inputs_that_are_no_table_are_refused(X: Any, message: str) -> None:
 def test_columns_without_a_use_are_refused(cells: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         raw_column(cells.to_frame("c"), "c")
+
+
+WHOLE = [2**60 + 1, None, 2**60 + 2]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.array(WHOLE, dtype="Int64"),
+        pd.array(WHOLE, dtype="UInt64"),
+        pd.array(WHOLE, dtype="int64[pyarrow]"),
+        pd.Index(pd.array(WHOLE, dtype="Int64")),
+        pa.array(WHOLE),
+        pa.chunked_array([WHOLE]),
+        pl.Series(WHOLE),
+    ],
+    ids=lambda cells: type(cells).__name__,
+)
+def test_whole_numbers_with_gaps_stay_whole_in_a_mapping(cells: Any) -> None:
+    values, missing = raw_column({"c": cells}, "c")
+    assert values[[0, 2]].tolist() == [2**60 + 1, 2**60 + 2]
+    assert missing.tolist() == [False, True, False]
+
+
+def test_arrays_of_pandas_and_arrow_are_read_as_their_series_are() -> None:
+    for cells in (
+        pd.array([True, None, False], dtype="boolean"),
+        pd.array([0.5, None, 2], dtype="Float32"),
+        pd.array(["b", None, "a"], dtype="string"),
+        pd.Categorical(["b", None, "a"]),
+        pd.DatetimeIndex(["2020-01-02", None, "1960-01-01"]),
+        pd.arrays.SparseArray([0.0, np.nan, 1.0]),
+    ):
+        values, missing = raw_column({"c": cells}, "c")
+        expected, gone = raw_column(pd.DataFrame({"c": cells}), "c")
+        assert values.dtype == expected.dtype
+        assert missing.tolist() == gone.tolist() == [False, True, False]
+        assert values[[0, 2]].tolist() == expected[[0, 2]].tolist()
+    assert raw_column({"c": pa.array(["b", None])}, "c")[0].tolist() == ["b", None]

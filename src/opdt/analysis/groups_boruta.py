@@ -8,7 +8,7 @@ feature scores a hit when its importance exceeds that of every shadow. Many roun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def shadows(columns: Sequence[Column], generator: np.random.Generator) -> list[C
     """
     copies = -(-LEAST_SHADOWS // len(columns))
     return [
-        replace(column, codes=generator.permutation(column.codes))
+        Column(column.name, column.kind, generator.permutation(column.codes), column.values)
         for _ in range(copies)
         for column in columns
     ]

@@ -32,8 +32,9 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Where the rule fires it predicts the rule's class; elsewhere the other class, or with more
     than two classes the most frequent of the others. Data frames (pandas, polars, Arrow) are
     read by column: text and categories become categorical features, and missing values stay
-    missing. Files, dask and Spark data frames are taken as `opdt.discover` takes them, and answered
-    in kind: a dask frame with a dask Series, a Spark frame with a Spark Column.
+    missing. Sparse matrices stay sparse. Files, dask and Spark data frames are taken as
+    `opdt.discover` takes them, and answered in kind: a dask frame with a dask Series, a Spark
+    frame with a Spark Column.
 
     Parameters
     ----------
@@ -281,6 +282,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         # One rule names one class and its complement: it cannot tell three classes apart.

@@ -29,7 +29,7 @@ def is_frame(X: Any) -> bool:
 
 
 def check_fit(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """X and y for a fit; a frame stays as it is, anything else becomes a 2-D array.
+    """X and y for a fit; frames and sparse matrices stay, anything else becomes a 2-D array.
 
     Sets `n_features_in_`, and `feature_names_in_` where X has names. What the values may be is
     checked by the table, which allows more than scikit-learn does.
@@ -79,10 +79,10 @@ def read_rows(path: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
 
 
 def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:
-    """The rows of X, a frame or an array, where `keep` is true."""
+    """The rows of X, a frame, an array or a sparse matrix, where `keep` is true."""
     if is_frame(X):
         return nw.from_native(X, eager_only=True).filter(keep.tolist()).to_native()
-    return X[keep]
+    return (X.tocsr() if issparse(X) else X)[keep]
 
 
 def as_rows(X: Any) -> Any:
@@ -100,7 +100,7 @@ def as_rows(X: Any) -> Any:
 def _as_frame(X: Mapping[str, Any]) -> Any:
     for package in ("pandas", "polars", "pyarrow"):
         if find_spec(package) is not None:
-            columns = {str(name): np.asarray(values).tolist() for name, values in X.items()}
+            columns = {str(name): _cells(values) for name, values in X.items()}
             return nw.from_dict(columns, backend=package).to_native()
     raise InputError(
         "X is a mapping of columns, which an estimator can only take as a data frame; install "
@@ -108,5 +108,15 @@ def _as_frame(X: Mapping[str, Any]) -> Any:
     )
 
 
-# Text and missing values are welcome; infinite values, sparse and 1-D input are not.
-_ARRAY: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
+def _cells(values: Any) -> Any:
+    """Cells as a list; pandas' own arrays as they are, which know whole numbers with gaps."""
+    array = getattr(values, "array", values)  # of a series, without its index
+    return array if hasattr(array, "isna") else np.asarray(values).tolist()
+
+
+# Text, missing values and sparse matrices are welcome; infinite values and 1-D input are not.
+_ARRAY: dict[str, Any] = {
+    "dtype": None,
+    "ensure_all_finite": "allow-nan",
+    "accept_sparse": ["csr", "csc", "coo"],
+}

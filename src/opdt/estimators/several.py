@@ -28,8 +28,9 @@ def renamed(rule: Rule, known: tuple[str, ...], names: tuple[str, ...]) -> Rule:
 
 
 def welcoming(tags: Any) -> Any:
-    """The tags of an estimator that takes missing values, text and categories."""
+    """The tags of an estimator that takes missing values, text, categories, sparse matrices."""
     tags.input_tags.allow_nan = True
+    tags.input_tags.sparse = True
     tags.input_tags.categorical = True
     tags.input_tags.string = True
     return tags

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,14 @@ class Column:
     def __post_init__(self) -> None:
         self.codes.setflags(write=False)
         self.values.setflags(write=False)
+
+    # Whether most rows hold one value and only the others are stored; see `SparseColumn`.
+    is_sparse: ClassVar[bool] = False
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
 
     @property
     def n_values(self) -> int:
@@ -114,12 +122,23 @@ def code_matrix(names: Sequence[str], matrix: NDArray[Any]) -> list[Column]:
     return list(map(Column, names, repeat(Kind.NUMERIC), codes, values))
 
 
-def check_finite(values: NDArray[np.float64], what: str) -> None:
-    """Refuse infinite values, saying how many there are and where the first is."""
+def check_finite(
+    values: NDArray[np.floating[Any]], what: str, at: NDArray[np.integer[Any]] | None = None
+) -> None:
+    """Refuse infinite values, saying how many there are and where the first is.
+
+    Parameters
+    ----------
+    values : ndarray of float
+    what : str
+        How the error calls them.
+    at : ndarray of integers of the same shape, optional
+        The values' rows; 0, 1, 2, … if left out.
+    """
     infinite = np.isinf(values)
     if infinite.any():
         raise InputError(
-            f"{what} contains infinity in {rows(infinite)}; "
+            f"{what} contains infinity in {rows(infinite, at)}; "
             "replace it by a finite number or by a missing value."
         )
 

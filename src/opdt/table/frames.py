@@ -15,9 +15,13 @@ from opdt.errors import InputError
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.raw import Raw, as_numeric, from_array, from_sequence, with_missing
 from opdt.table.read import read_frame
+from opdt.table.sparse import Entries, SparseSource, is_sparse, pandas_entries
+
+Blocks = list[tuple[Sequence[int], NDArray[Any]]]
 
 # Above this, coding one column costs so much more than fetching it that blocks gain nothing.
 _FEW_ROWS = 100_000
+_NUMBERS = "fiub"  # NumPy's kinds
 
 
 class Source(Protocol):
@@ -34,11 +38,14 @@ class Source(Protocol):
     def column(self, index: int) -> Raw:
         """Return one column's values, not coded."""
 
-    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+    def blocks(self, wanted: Sequence[int]) -> Blocks:
         """Return those wanted columns that are best coded together.
 
-        Each block is the columns' positions and a (n_rows, n_columns) array of float64 or int64.
+        Each block is the columns' positions and a (n_rows, n_columns) array of numbers.
         """
+
+    def entries(self, index: int) -> Entries | None:
+        """Return the stored cells of a column of which most rows are not stored."""
 
 
 class ArraySource:
@@ -53,14 +60,17 @@ class ArraySource:
         """Return one column's values, not coded."""
         return from_array(self.values[:, index], f"column {self.names[index]!r}")
 
-    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+    def blocks(self, wanted: Sequence[int]) -> Blocks:
         """Return the whole array if it is one of numbers."""
         values = self.values
-        if values.dtype.kind not in "fiub" or isinstance(values, np.ma.MaskedArray):
+        if values.dtype.kind not in _NUMBERS or isinstance(values, np.ma.MaskedArray):
             return []
         if len(wanted) < len(self.names):
             values = values[:, wanted]
         return [(wanted, values)]
+
+    def entries(self, index: int) -> None:
+        """Return nothing: all cells are stored."""
 
 
 class PandasSource:
@@ -70,27 +80,33 @@ class PandasSource:
         self.frame = frame
         self.names = tuple(map(str, frame.columns))
         self.n_rows = len(frame)
+        self._dtypes = list(frame.dtypes)
 
     def column(self, index: int) -> Raw:
         """Return one column's values, not coded."""
         return from_values(self.frame.iloc[:, index], f"column {self.names[index]!r}")
 
-    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
+    def blocks(self, wanted: Sequence[int]) -> Blocks:
         """Return the columns of each NumPy number type, if few rows make copying them cheap."""
-        if self.n_rows > _FEW_ROWS:
-            return []
         alike: dict[Any, list[int]] = {}
-        for index, dtype in enumerate(self.frame.dtypes):
-            if isinstance(dtype, np.dtype) and dtype.kind in "fi":
+        for index in wanted:
+            dtype = self._dtypes[index]
+            if isinstance(dtype, np.dtype) and dtype.kind in _NUMBERS:
                 alike.setdefault(dtype, []).append(index)
-        keep = set(wanted)
-        alike = {dtype: [j for j in some if j in keep] for dtype, some in alike.items()}
+        if self.n_rows > _FEW_ROWS:
+            every = [index for some in alike.values() for index in some]
+            return [([j], self.frame.iloc[:, j].to_numpy()[:, None]) for j in every]
         whole = len(self.names)
         return [
             (some, (self.frame if len(some) == whole else self.frame.iloc[:, some]).to_numpy())
             for some in alike.values()
-            if some
         ]
+
+    def entries(self, index: int) -> Entries | None:
+        """Return the stored cells of a column of a sparse type of numbers."""
+        if isinstance(self._dtypes[index], np.dtype):
+            return None
+        return pandas_entries(self.frame.iloc[:, index])
 
 
 class FrameSource:
@@ -106,20 +122,22 @@ class FrameSource:
         name = self.names[index]
         return _from_series(self.frame.get_column(name), f"column {name!r}")
 
-    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
-        """Return the floats and the complete integers, if few rows make copying them cheap."""
-        if self.n_rows > _FEW_ROWS:
-            return []
-        alike: dict[str, dict[int, NDArray[Any]]] = {"f": {}, "i": {}}
+    def blocks(self, wanted: Sequence[int]) -> Blocks:
+        """Return complete columns of numbers, and floats with missing values if rows are few."""
+        columns: dict[int, NDArray[Any]] = {}
         for index in wanted:
             series = self.frame.get_column(self.names[index])
-            whole = series.dtype.is_signed_integer() and series.dtype != nw.Int128
-            if series.dtype.is_float() or (whole and series.null_count() == 0):
-                values = series.to_numpy()
-                alike[values.dtype.kind][index] = values
-        return [
-            (list(some), np.column_stack(list(some.values()))) for some in alike.values() if some
-        ]
+            dtype = series.dtype
+            complete = series.null_count() == 0
+            whole = dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
+            if (complete and (whole or dtype.is_float() or dtype == nw.Boolean)) or (
+                dtype.is_float() and self.n_rows <= _FEW_ROWS
+            ):
+                columns[index] = series.to_numpy()
+        return _side_by_side(columns)
+
+    def entries(self, index: int) -> None:
+        """Return nothing: all cells are stored."""
 
 
 class MappingSource:
@@ -132,6 +150,8 @@ class MappingSource:
             not hasattr(column, "__len__") or isinstance(column, str) for column in self.columns
         ):
             raise InputError("X as a mapping must give a list or an array of cells for each name.")
+        for name, column in zip(self.names, self.columns, strict=True):
+            _refuse_sparse(column, f"column {name!r}")
         lengths = set(map(len, self.columns))
         if len(lengths) > 1:
             raise InputError(
@@ -143,9 +163,33 @@ class MappingSource:
         """Return one column's values, not coded."""
         return from_values(self.columns[index], f"column {self.names[index]!r}")
 
-    def blocks(self, wanted: Sequence[int]) -> list[tuple[Sequence[int], NDArray[Any]]]:
-        """Return nothing: each column stands apart."""
-        return []
+    def blocks(self, wanted: Sequence[int]) -> Blocks:
+        """Return the plain arrays of numbers."""
+        return _side_by_side(
+            {
+                j: self.columns[j]
+                for j in wanted
+                if type(self.columns[j]) is np.ndarray
+                and self.columns[j].ndim == 1
+                and self.columns[j].dtype.kind in _NUMBERS
+            }
+        )
+
+    def entries(self, index: int) -> Entries | None:
+        """Return the stored cells of a pandas series or array of a sparse type of numbers."""
+        return pandas_entries(self.columns[index])
+
+
+def _side_by_side(columns: Mapping[int, NDArray[Any]]) -> Blocks:
+    """Return columns of one type as one block, or each alone and not copied if rows are many."""
+    alike: dict[Any, dict[int, NDArray[Any]]] = {}
+    for index, values in columns.items():
+        alike.setdefault(index if len(values) > _FEW_ROWS else values.dtype, {})[index] = values
+    return [
+        (list(some), np.column_stack(arrays) if len(arrays) > 1 else arrays[0][:, None])
+        for some in alike.values()
+        if (arrays := list(some.values()))
+    ]
 
 
 def open_source(X: Any) -> Source:
@@ -154,14 +198,16 @@ def open_source(X: Any) -> Source:
     Parameters
     ----------
     X : array-like, data frame, mapping of columns, or path
-        A two-dimensional NumPy array or list of rows; a pandas, polars or pyarrow table or
-        anything else narwhals reads; a mapping of names to columns; the path of a CSV or
-        Parquet file.
+        A two-dimensional NumPy array or list of rows; a sparse matrix or array of SciPy; a
+        pandas, polars or pyarrow table or anything else narwhals reads; a mapping of names to
+        columns; the path of a CSV or Parquet file.
     """
-    if isinstance(X, ArraySource | PandasSource | FrameSource | MappingSource):
+    if isinstance(X, ArraySource | PandasSource | FrameSource | MappingSource | SparseSource):
         return X
     if type(X) is np.ndarray or isinstance(X, np.ma.MaskedArray):
         return _array_source(X)
+    if is_sparse(X):
+        return SparseSource(X)
     if isinstance(X, str | PathLike):
         X = read_frame(X)
     elif isinstance(X, Mapping):
@@ -173,8 +219,6 @@ def open_source(X: Any) -> Source:
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return FrameSource(frame)
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InputError("X is a sparse matrix, which is not supported; pass X.toarray() instead.")
     return _array_source(_rows_to_array(X))
 
 
@@ -240,6 +284,8 @@ def check_names(names: tuple[str, ...]) -> None:
 
 def from_values(values: Any, what: str) -> Raw:
     """Return anything one-dimensional (array, series, list) as a `Raw` column."""
+    _refuse_sparse(values, what)
+    values = _as_series(values)
     if nw.dependencies.is_pandas_series(values):
         return _from_pandas(values, what)
     if isinstance(values, np.ndarray):
@@ -258,9 +304,27 @@ def from_values(values: Any, what: str) -> Raw:
     return from_array(array, what)
 
 
+def _refuse_sparse(values: Any, what: str) -> None:
+    if is_sparse(values):
+        raise InputError(f"{what} is a sparse matrix; pass its cells, as toarray().ravel() does.")
+
+
+def _as_series(values: Any) -> Any:
+    """Return arrays of pandas and pyarrow as series, which keep types that NumPy has not.
+
+    As a plain array, whole numbers with missing values would be rounded to floats.
+    """
+    pandas, pyarrow = nw.dependencies.get_pandas(), nw.dependencies.get_pyarrow()
+    if pandas and isinstance(values, pandas.api.extensions.ExtensionArray | pandas.Index):
+        return pandas.Series(values)
+    if pyarrow and isinstance(values, pyarrow.Array):
+        return pyarrow.chunked_array([values])
+    return values
+
+
 def _from_pandas(series: Any, what: str) -> Raw:
     dtype = series.dtype
-    if isinstance(dtype, np.dtype):
+    if isinstance(dtype, np.dtype) or hasattr(series.array, "sp_index"):
         return from_array(series.to_numpy(), what)
     if hasattr(dtype, "categories"):
         codes = series.cat.codes.to_numpy()

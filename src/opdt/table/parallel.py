@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
+
+from opdt.machine import cores
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -13,13 +14,6 @@ T = TypeVar("T")
 
 # Seconds between two looks at the clock while others work.
 _PAUSE = 0.05
-
-
-def n_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run(
@@ -51,7 +45,7 @@ def run(
         return done
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(max(1, min(threads or n_cores(), len(jobs))))
+    pool = ThreadPoolExecutor(max(1, min(threads or cores(), len(jobs))))
     try:
         done = [_await(future, watch) for future in [pool.submit(job) for job in jobs]]
     except BaseException:

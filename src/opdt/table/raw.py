@@ -125,10 +125,14 @@ def with_missing(raw: Raw, missing: NDArray[np.bool_] | None) -> Raw:
     return Raw(values, missing | raw.mask, raw.kind)
 
 
-def rows(mask: NDArray[np.bool_]) -> str:
-    """Return how many rows a mask marks and the first of them, for a message."""
-    count = int(mask.sum())
-    return f"{count} row{'s' if count > 1 else ''} (first at row {int(mask.argmax())})"
+def rows(mask: NDArray[np.bool_], at: NDArray[np.integer[Any]] | None = None) -> str:
+    """Return how many rows a mask marks and the first of them, for a message.
+
+    `at` are the rows that the mask speaks of; 0, 1, 2, … if left out.
+    """
+    count, first = int(mask.sum()), int(mask.argmax())
+    first = first if at is None else int(at[first])
+    return f"{count} row{'s' if count > 1 else ''} (first at row {first})"
 
 
 def as_numeric(raw: Raw, what: str) -> Raw:

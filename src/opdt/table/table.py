@@ -20,9 +20,11 @@ from opdt.table.kinds import Kind, check_kinds, unknown_column
 from opdt.table.labels import check_weights, code_labels
 from opdt.table.parallel import run
 from opdt.table.raw import Raw
+from opdt.table.sparse import SparseSource, code_entries
 
 # Cells from which on it pays to code columns on several cores.
 _LARGE = 1 << 20
+_TOGETHER = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +72,9 @@ class Table:
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features), data frame, mapping of columns, or path
-            NumPy array (columns x0, x1, …), list of rows, pandas, polars or pyarrow table,
-            anything else narwhals reads, or the path of a CSV or Parquet file.
+            NumPy array (columns x0, x1, …), list of rows, sparse matrix of SciPy, pandas, polars
+            or pyarrow table, anything else narwhals reads, or the path of a CSV or Parquet file.
+            Sparse matrices and sparse columns of pandas stay sparse.
         y : array-like of shape (n_rows,), or str
             Labels of at least two classes, or the name of the column of `X` that holds them;
             that column is then no feature.
@@ -187,17 +190,30 @@ def _code(
         order += block
         for part in tiles(matrix):
             jobs.append(partial(code_matrix, [names[j] for j in block[part]], matrix[:, part]))
-    for j in sorted(set(features).difference(order)):
-        order.append(j)
-        jobs.append(partial(_code_alone, source, j, chosen.get(names[j])))
     large = source.n_rows * len(features) >= _LARGE
+    if isinstance(source, SparseSource):
+        run([lambda: source.by_column], large=large, watch=watch, threads=threads)
+    rest = sorted(set(features).difference(order))
+    order += rest
+    # Columns of few stored cells are coded so quickly that a job of its own would cost more.
+    step = _TOGETHER if isinstance(source, SparseSource) else 1
+    for start in range(0, len(rest), step):
+        jobs.append(partial(_code_apart, source, rest[start : start + step], chosen))
     done = chain.from_iterable(run(jobs, large=large, watch=watch, threads=threads))
     columns = dict(zip(order, done, strict=True))
     return tuple(columns[j] for j in features)
 
 
-def _code_alone(source: Source, index: int, kind: Kind | None) -> list[Column]:
-    return [code_column(source.names[index], source.column(index), kind)]
+def _code_apart(source: Source, some: list[int], chosen: Mapping[str, Kind]) -> list[Column]:
+    columns = []
+    for j in some:
+        name, entries = source.names[j], source.entries(j)
+        kind = chosen.get(name)
+        if entries is None:
+            columns.append(code_column(name, source.column(j), kind))
+        else:
+            columns.append(code_entries(name, entries, kind))
+    return columns
 
 
 def _remark(table: Table) -> None:
