@@ -16,6 +16,13 @@ from opdt.engines.search.kernels import NEG
 
 
 @kernel
+def fill_bins(codes, order, look_up, out):
+    """The bin of each row, in the given order: `look_up` (n_values + 1,) of codes, missing first."""
+    for i in range(out.size):
+        out[i] = look_up[np.uintp(codes[order[i]] + 1)]
+
+
+@kernel
 def count_cells(codes, axes, strides, groups, weights, n_groups, out):
     """Sum the weights of each group of rows in each cell.
 

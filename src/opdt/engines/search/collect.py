@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from opdt.engines.search import kernels
+from opdt.engines.search.boxes import Box
 from opdt.engines.search.blocks import Blocks, Order, Store
 from opdt.engines.search.field import Whole
 from opdt.engines.search.jit import announce_compilation
@@ -81,7 +82,9 @@ class Gather(Run):
         """How sets are found: on rows, or on cells."""
         return Scan(self) if self.is_large else _Sweep(self)
 
-    def offer(self, value: int, label: int, rays: tuple[int, ...]) -> None:
+    def offer(
+        self, value: int, label: int, rays: tuple[int, ...], hint: Box | None = None
+    ) -> None:
         """Keep a set of rays that reaches the value."""
         key = label, tuple(sorted(rays))
         with self._lock:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.search import cells
 from opdt.engines.search.rays import Rays
 from opdt.rules import Op
 from opdt.table import Kind
@@ -25,6 +26,8 @@ MAX_LEVELS = 200  # a categorical feature with more levels gets one axis per lev
 # Bins of an ordered axis when so many axes are combined.
 BINS = {1: 250, 2: 64, 3: 22, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 
+ENDS = 4.5  # log-odds of the share of the rows that the outermost bins hold
+SAMPLE = 50_000  # rows by which features are cut into bins
 # How a single ray covers bins: one, all but one, some, the missing one, all present ones.
 THIS, OTHERS, SOME, MISSING, PRESENT = range(5)
 HOW = {
@@ -161,11 +164,11 @@ class AxisMaker:
     Parameters
     ----------
     rays : Rays
-    order : ndarray of shape (n_rows,), optional
-        The order of the rows in the axes' codes; that of the table if left out.
+    order : ndarray of shape (n_rows,)
+        The order of the rows in the axes' codes.
     """
 
-    def __init__(self, rays: Rays, order: NDArray[np.intp] | None = None) -> None:
+    def __init__(self, rays: Rays, order: NDArray[np.intp]) -> None:
         self._rays, self._order = rays, order
         self._members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
@@ -190,22 +193,22 @@ class AxisMaker:
         """The rays of a feature."""
         return self._members[feature]
 
-    def axis(self, feature: int, bins: int) -> tuple[Axis, Bins]:
-        """The axis of a feature in at most so many bins, and the bins of its rows."""
+    def axis(self, feature: int, bins: int, out: Bins) -> Axis:
+        """The axis of a feature in at most so many bins; the bins of its rows go into `out`."""
         column = self._rays.columns[feature]
         members = self._members[feature]
-        codes = column.codes if self._order is None else column.codes[self._order]
         if column.kind is Kind.NUMERIC:
             edges = bin_edges(column.codes, column.n_values, bins)
             axis = ordered_axis(self._rays, feature, members, edges)
-            look_up = np.empty(column.n_values + 1, np.uint8)
-            look_up[0] = axis.n_bins
-            look_up[1:] = np.repeat(np.arange(axis.n_bins), np.diff(edges))
-            return axis, look_up[codes + 1]
-        axis = level_axis(self._rays, feature, members, column.n_values)
-        own = codes.astype(np.uint8)
-        own[codes < 0] = axis.n_bins
-        return axis, own
+            starts = np.diff(edges)
+        else:
+            axis = level_axis(self._rays, feature, members, column.n_values)
+            starts = np.ones(column.n_values, np.int64)
+        look_up = np.empty(column.n_values + 1, np.uint8)
+        look_up[0] = axis.n_bins
+        look_up[1:] = np.repeat(np.arange(axis.n_bins), starts)
+        cells.fill_bins(column.codes, self._order, look_up, out)
+        return axis
 
     def level_axes(self, feature: int) -> Iterator[tuple[Axis, Filler]]:
         """The axes of the levels of a feature, and of its presence."""
@@ -216,7 +219,7 @@ class AxisMaker:
         for code, members in by_code.items():
 
             def fill(out: Bins, code: int = code) -> None:
-                codes = column.codes if self._order is None else column.codes[self._order]
+                codes = column.codes[self._order]
                 np.equal(codes, code if code >= 0 else -2, out=out, casting="unsafe")
                 out[codes < 0] = 2
 
@@ -232,10 +235,12 @@ def bin_edges(codes: NDArray[np.int32], n_values: int, bins: int) -> Whole:
     """
     if n_values <= bins:
         return np.arange(n_values + 1, dtype=np.int64)
-    counts = np.bincount(codes[codes >= 0], minlength=n_values)
-    shares = counts.cumsum() / counts.sum()
-    tail = 0.5 * 0.72 ** np.arange(bins // 4 * 2)[: bins // 2]
-    wanted = np.unique(np.concatenate([tail, 1 - tail, np.linspace(0, 1, bins // 4 + 2)[1:-1]]))
+    # Which bins are good is a matter of speed alone, so a sample of the rows will do.
+    sample = codes[:: max(1, len(codes) // SAMPLE)]
+    counts = np.bincount(sample[sample >= 0], minlength=n_values)
+    shares = counts.cumsum() / max(1, counts.sum())
+    # Even steps of log-odds: bins near either end are small beside what lies beyond them.
+    wanted = 1 / (1 + np.exp(-np.linspace(-ENDS, ENDS, bins - 1)))
     # the bin after a share begins at the first code beyond it
     edges = np.unique(np.searchsorted(shares, wanted, side="left") + 1)
     heavy = np.flatnonzero(counts > counts.sum() / bins)

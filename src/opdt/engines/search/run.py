@@ -11,6 +11,7 @@ import numpy as np
 from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda
+from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.polish import Expired, first_rule
 from opdt.engines.search.rays import Plan, Rays
@@ -95,6 +96,7 @@ class Run:
         self.control = np.array([lowest, 0], np.int64)
         self.recorder = Recorder(problem, clock)
         self.stopped_by: StopReason | None = None
+        self._hint: tuple[int, Box] | None = None  # where the first of the winners lies
         self.winners: set[tuple[int, tuple[int, ...]]] = set()
         self.reached = kernels.NEG  # the value of the winners
         self._noted = kernels.NEG  # the value of the incumbent
@@ -193,11 +195,15 @@ class Run:
             self.incumbent, self._noted = rule, value
             self.recorder.improved(rule, self._vi_value(), self._vi_bound())
 
-    def offer(self, value: int, label: int, rays: tuple[int, ...]) -> None:
-        """Take a set of rays that reaches a value; among equals all are kept."""
+    def offer(self, value: int, label: int, rays: tuple[int, ...], hint: Box | None = None) -> None:
+        """Take a set of rays that reaches a value; among equals all are kept.
+
+        A `hint` is a box of positions in which the value is reached.
+        """
         with self._lock:
             if value > self.reached:
                 self.winners.clear()
+                self._hint = None if hint is None else (label, hint)
                 self.reached = value
                 # a kernel may have written a lower best over a higher one: put it right
                 self.control[kernels.BEST] = max(value, self.best)
@@ -212,10 +218,13 @@ class Run:
         In a hurry any rule of the value will do. If time runs out meanwhile, the incumbent stays.
         """
         with self._lock:
-            winners, value = set(self.winners), self.reached
+            winners, value, hint = set(self.winners), self.reached, self._hint
         if not winners or (hurry and value <= self._noted):
             return
         try:
+            if hurry and hint is not None and isinstance(self.method, Scan):
+                winners = {(hint[0], hint[1].rays)}
+                self.method.hint = hint[1]
             rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
         except Expired:
             return
@@ -277,12 +286,15 @@ class Run:
             self.watch()
             if not self.halted():
                 self._empty()
-            for size in range(1, self.problem.structure.depth + 1):
-                if self.halted():
-                    break
-                self.method.search(size)
-                if self.clock.elapsed() > WORTH_NOTING:
-                    self.note(hurry=True)
+            if isinstance(self.method, Scan):
+                self.method.search()
+            else:
+                for size in range(1, self.problem.structure.depth + 1):
+                    if self.halted():
+                        break
+                    self.method.search(size)
+                    if self.clock.elapsed() > WORTH_NOTING:
+                        self.note(hurry=True)
             if not self.halted():
                 self._later = False
                 self.note(hurry=False)
@@ -324,10 +336,10 @@ class Run:
         self.halt()
         return False
 
-    def work(self, agenda: Agenda, n_threads: int, *, size: int, inline: bool) -> None:
-        """Work an agenda off; what is open on it bounds the rules of this size meanwhile."""
+    def work(self, agenda: Agenda, n_threads: int, *, inline: bool) -> None:
+        """Work an agenda off that holds all that is left to do; what is open there is the bound."""
         with self._lock:
-            self._agenda, self._later = agenda, size < self.problem.structure.depth
+            self._agenda, self._later = agenda, False
         if not self.halted():
             agenda.run(
                 n_threads, self.watch, self.halt, self.halted, lambda: self.best, inline=inline

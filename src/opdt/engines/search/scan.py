@@ -10,6 +10,7 @@ enough for the exact kernels of small tables.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -39,12 +40,13 @@ if TYPE_CHECKING:
 Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
-LEAF_ROWS = 60_000  # undecided rows that are left to the exact kernels
+# Undecided rows of a box of so many dimensions that are left to the exact kernels.
+LEAF_ROWS = {1: 60_000, 2: 60_000, 3: 3_000, 4: 1_000, 5: 500, 6: 300, 7: 200, 8: 200}
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 FEW_POSITIONS = 64  # or so few positions on every ray
 # Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
 LADDER = {
-    1: (250,), 2: (64, 250), 3: (22,), 4: (11,), 5: (7,), 6: (5,), 7: (4,), 8: (4,),
+    1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 20), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
 }  # fmt: skip
 QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs more than counting
 # Bins of a dimension when a box of so many is cut.
@@ -85,8 +87,10 @@ class Scan:
         self.run = run
         self.rays = run.prepared.rays
         self._gains: dict[int, tuple[Whole, Whole]] = {}
-        self._scratch: dict[int, tuple[Scratch, Whole]] = {}
-        self._layers: dict[tuple[int, int, int], Layer] = {}
+        self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
+        self._layers: dict[tuple[int, int], Layer] = {}
+        self._making = threading.Lock()
+        self.hint: Box | None = None  # where the value of the best rule is reached
 
     nodes = 0  # none but those already counted
 
@@ -155,59 +159,67 @@ class Scan:
 
     # -- the passes ----------------------------------------------------------------------------
 
-    def search(self, size: int) -> None:
-        """Settle all rules of exactly `size` conditions."""
+    def search(self) -> None:
+        """Settle all rules: first all sets of axes are counted, then the best bounds refined.
+
+        Coarse counts of all sizes come first, because a good rule of many conditions spares most
+        of the work on few.
+        """
         run = self.run
         announce_compilation(kernels.scan_sets)
-        if size == 1 and run.switches.seeding:
+        if run.switches.seeding:
             sample_rules(run)
-        self._scratch.clear()
-        self._layers.clear()
         agenda = Agenda()
         steps = 0
-        for at, task in enumerate(self.tasks):
-            if run.halted():
-                return
-            steps += self._begin(agenda, at, task, size)
-        n_threads = run.clock.budget.n_threads
-        run.work(agenda, n_threads, size=size, inline=steps < TINY)
+        for size in range(1, run.problem.structure.depth + 1):
+            for at, task in enumerate(self.tasks):
+                if run.halted():
+                    return
+                steps += self._begin(agenda, at, task, size)
+        run.work(agenda, run.clock.budget.n_threads, inline=steps < TINY)
 
     def _begin(self, agenda: Agenda, at: int, task: Task, size: int) -> int:
         """Put the sets of axes of one task on the agenda; returns how many steps that may take."""
         n_rows = self.run.problem.table.n_rows
         ladder = LADDER[size]
-        cells = ladder[0] ** size
-        if size in QUICK and n_rows < 4 * cells:
+        if size in QUICK and n_rows < 4 * ladder[0] ** size:
             ladder = (QUICK[size], *ladder)
-        layer = self._layer(at, task, size, ladder[0])
         each = n_rows + 8 * prod([min(ladder[0], 30)] * size)
-        batches = self._batches(layer, size, max(1, BATCH // each))
-        agenda.add_stream(
-            self.run.ceiling,
-            (self._scan(agenda, at, task, size, ladder, sets, None) for sets in batches),
-        )
-        return each * len(layer.axes) ** size
+
+        def works() -> Iterator[Work]:
+            layer = self._layer(at, task, size, ladder[0])
+            for sets in self._batches(layer, size, max(1, BATCH // each)):
+                yield self._scan(agenda, at, task, size, ladder, sets, None)
+
+        agenda.add_stream(self.run.ceiling + self.run.scores.offset(size), works())
+        return int(each * float(self._n_axes) ** size)
+
+    @cached_property
+    def _n_axes(self) -> int:
+        return len({ray.feature for ray in self.rays.rays})
 
     def _layer(self, at: int, task: Task, size: int, bins: int) -> Layer:
         """The axes in at most so many bins."""
-        if (at, size, bins) not in self._layers:
-            maker = AxisMaker(self.rays, task.order)
-            features = maker.others
-            n_rows = self.run.problem.table.n_rows
-            levels = [(f, *pair) for f in maker.many_levels for pair in maker.level_axes(f)]
-            codes = np.empty((len(features) + len(levels), n_rows), np.uint8)
-            axes: list[Axis] = []
-            for row, feature in zip(codes, features, strict=False):
-                axis, row[:] = maker.axis(feature, bins)
-                axes.append(axis)
-            for row, (_, axis, fill) in zip(codes[len(features) :], levels, strict=True):
-                fill(row)
-                axes.append(axis)
-            missing = [bool(self.rays.columns[a.feature].has_missing) for a in axes]
-            self._layers[at, size, bins] = Layer(
-                axes, as_grid(axes, codes, missing), task, kernels.n_channels(task.groups)
-            )
-        return self._layers[at, size, bins]
+        with self._making:
+            if (at, bins) not in self._layers:
+                self._layers[at, bins] = self._make_layer(task, bins)
+            return self._layers[at, bins]
+
+    def _make_layer(self, task: Task, bins: int) -> Layer:
+        maker = AxisMaker(self.rays, task.order)
+        features = maker.others
+        n_rows = self.run.problem.table.n_rows
+        levels = [(f, *pair) for f in maker.many_levels for pair in maker.level_axes(f)]
+        codes = np.empty((len(features) + len(levels), n_rows), np.uint8)
+        axes: list[Axis] = []
+        for row, feature in zip(codes, features, strict=False):
+            axes.append(maker.axis(feature, bins, row))
+        for row, (_, axis, fill) in zip(codes[len(features) :], levels, strict=True):
+            fill(row)
+            axes.append(axis)
+        missing = [bool(self.rays.columns[a.feature].has_missing) for a in axes]
+        grid = as_grid(axes, codes, missing)
+        return Layer(axes, grid, task, kernels.n_channels(task.groups))
 
     @cached_property
     def _kinds(self) -> tuple[Whole, int]:
@@ -250,6 +262,8 @@ class Scan:
         fits: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         repeats = np.array([self._repeats(axis) for axis in layer.axes])
         n = len(layer.axes)
+        if not n:
+            return
         parts: list[Whole] = []
         held = 0
         for prefix in combinations_with_replacement(range(n), size - 1):
@@ -350,7 +364,7 @@ class Scan:
                     break
                 if int(state[0]) == begun:
                     records = np.empty((4 * len(records), records.shape[1]), np.int64)
-                    self._scratch[slot] = (scratch, records)
+                    self._scratch[slot, size] = (scratch, records)
             self._go_on(agenda, at, task, size, ladder[1:], alive)
 
         return work
@@ -378,7 +392,18 @@ class Scan:
             if right >= 0 and not limited:
                 value = task.value(pass_of[label], right, wrong) + offset
                 if value >= run.best:
-                    run.offer(value, label, rays)
+                    corner = record[kernels.HEAD + 3 * size :]
+                    spots = [
+                        self._place(layer, ray, at) for ray, at in zip(rays, corner, strict=True)
+                    ]
+                    hint = _sorted_box(
+                        value,
+                        label,
+                        rays,
+                        [max(0, at - 1) for at in spots],
+                        [max(1, at) for at in spots],
+                    )
+                    run.offer(value, label, rays, hint)
             if bound == kernels.NEG:
                 continue
             whole = bound * task.scale + offset
@@ -428,15 +453,12 @@ class Scan:
         """Scratch of a thread, large enough for the sets."""
         extents = layer.grid.n_bins + 1
         needed = int(extents[sets].prod(axis=1).max()) * layer.channels
-        known = self._scratch.get(slot)
+        known = self._scratch.get((slot, size))
         if known is None or known[0].cells.shape[1] < needed:
             if not self.run.claim((2 * size + 1) * needed * 8):
                 return None
-            scratch = Scratch(
-                np.empty((size + 1, needed), np.int64), np.empty((size, needed), np.int64)
-            )
-            known = (scratch, np.empty((1024, kernels.HEAD + 3 * size), np.int64))
-            self._scratch[slot] = known
+            known = (Scratch.of(size, needed), np.empty((1024, kernels.HEAD + 4 * size), np.int64))
+            self._scratch[slot, size] = known
         return known
 
     def _box(
@@ -452,24 +474,24 @@ class Scan:
         lows, highs = [], []
         for d, ray in enumerate(rays):
             first, last = record[kernels.HEAD + size + d], record[kernels.HEAD + 2 * size + d]
+            low, high = self._place(layer, ray, first), self._place(layer, ray, last + 1)
             if first < 0:
                 low, high = 0, 1
-            else:
-                axis = layer.axes[self._axis_of(layer)[ray]]
-                assert axis.edges is not None
-                edges = axis.edges
-                if self.rays.rays[ray].op is Op.LT:
-                    edges = int(edges[-1]) - edges[::-1]
-                low, high = int(edges[first]), min(int(edges[last + 1]), int(self.rays.tops[ray]))
+            high = min(high, int(self.rays.tops[ray]))
             if low >= high:
                 return None
             lows.append(low)
             highs.append(high)
-        order = sorted(range(size), key=lambda d: rays[d])
-        return Box(
-            bound, label, tuple(rays[d] for d in order), tuple(lows[d] for d in order),
-            tuple(highs[d] for d in order),
-        )  # fmt: skip
+        return _sorted_box(bound, label, rays, lows, highs)
+
+    def _place(self, layer: Layer, ray: int, place: int) -> int:
+        """The last position before a place of an ordered ray; 1 for a single ray."""
+        axis = layer.axes[self._axis_of(layer)[ray]]
+        if axis.edges is None or place < 0 or not self.rays.rays[ray].op.is_threshold:
+            return 1
+        if self.rays.rays[ray].op is Op.LT:
+            return int(axis.edges[-1] - axis.edges[len(axis.edges) - 1 - place])
+        return int(axis.edges[place])
 
     # -- refining ------------------------------------------------------------------------------
 
@@ -480,7 +502,7 @@ class Scan:
                 return
             run.add_counts(NODE)
             every = np.arange(run.problem.table.n_rows, dtype=np.int32)
-            self.descend(box, every, self._leaf, LEAF_ROWS)
+            self.descend(box, every, self._leaf, LEAF_ROWS[len(box.rays)])
 
         return work
 
@@ -490,7 +512,7 @@ class Scan:
         offset = run.scores.offset(len(box.rays))
         best = piece.best(run.best - offset, run.control)
         if best is not None and best + offset >= run.best:
-            run.offer(best + offset, box.label, box.rays)
+            run.offer(best + offset, box.label, box.rays, box)
         return False
 
     def descend(
@@ -578,7 +600,7 @@ class Scan:
         best = cells.bound_inside(mass, loss, sizes, strides, goal, upper, low, high)
         offset = self.run.scores.offset(k)
         if not self.run.problem.constraints.bounds_rows and best + offset >= self.run.best:
-            self.run.offer(int(best) + offset, box.label, box.rays)
+            self.run.offer(int(best) + offset, box.label, box.rays, box)
         parts = []
         for bound, first, last in groups_of(upper, low, high):
             lows = tuple(box.low[d] + int(edges[d][first[d]]) for d in range(k))
@@ -592,7 +614,10 @@ class Scan:
     def locate(
         self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
     ) -> tuple[int, ...] | None:
-        """The loosest positions of some rays, in their order, that gain the goal."""
+        """The loosest positions of some rays, in their order, that gain the goal.
+
+        In a hurry any will do, and they are looked for in the box `hint` first.
+        """
         found: list[tuple[int, tuple[int, ...]]] = []
 
         def visit(box: Box, piece: Piece) -> bool:
@@ -608,8 +633,26 @@ class Scan:
             goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
         )
         every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
-        self.descend(whole, every, visit, LEAF_ROWS if hurry else FEW_ROWS, fixed_goal=goal)
+        if hurry and self.hint is not None and (self.hint.label, self.hint.rays) == (label, rays):
+            likely = self.hint._replace(bound=goal)
+            self.descend(likely, every, visit, LEAF_ROWS[len(rays)], fixed_goal=goal)
+            if found:
+                return min(found)[1]
+        self.descend(
+            whole, every, visit, LEAF_ROWS[len(rays)] if hurry else FEW_ROWS, fixed_goal=goal
+        )
         return min(found)[1] if found else None
+
+
+def _sorted_box(
+    bound: int, label: int, rays: tuple[int, ...], lows: list[int], highs: list[int]
+) -> Box:
+    """A box with its rays in their order."""
+    order = sorted(range(len(rays)), key=lambda d: rays[d])
+    return Box(
+        bound, label, tuple(rays[d] for d in order), tuple(lows[d] for d in order),
+        tuple(highs[d] for d in order),
+    )  # fmt: skip
 
 
 def _permutations(chosen: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -25,7 +25,8 @@ Whole = NDArray[np.int64]
 NEG = -(1 << 62)
 DONE, STOPPED, FULL = 0, 1, 2  # how a kernel ended
 UP, DOWN, FIRST_SINGLE = 0, 1, 2  # how a set uses an axis: along it, against it, by a single ray
-# Columns of a record; then follow k rays, k lowest and k highest places.
+# Columns of a record; then follow k rays, k lowest and k highest places, and k places of the best
+# rule exactly between bins.
 BOUND, LABEL, RIGHT, WRONG, HEAD = 0, 1, 2, 3, 4
 
 
@@ -61,11 +62,27 @@ class Rules(NamedTuple):
     open_all: bool
 
 
+class Places(NamedTuple):
+    """Room for the cells of some rows, in the type that holds their numbers."""
+
+    narrow: NDArray[np.uint16]
+    wide: NDArray[np.uint32]
+
+
 class Scratch(NamedTuple):
     """Arrays of one thread: `cells` (k + 1, size) of a set, `sums` (k, size) of its dimensions."""
 
     cells: Whole
     sums: Whole
+    places: Places
+
+    @classmethod
+    def of(cls, size: int, n_cells: int) -> Scratch:
+        """Room for sets of so many axes with so many cells in all channels."""
+        places = Places(np.empty(512, np.uint16), np.empty(512, np.uint32))
+        return cls(
+            np.empty((size + 1, n_cells), np.int64), np.empty((size, n_cells), np.int64), places
+        )
 
 
 def n_channels(groups: Groups) -> int:
@@ -74,7 +91,37 @@ def n_channels(groups: Groups) -> int:
 
 
 @kernel
-def count_set(codes: Any, axes: Any, extents: Any, groups: Any, channels: int, out: Any) -> int:
+def add_rows(
+    codes: Any, axes: Any, extents: Any, begin: int, end: int, weights: Any, place: Any, own: Any
+) -> None:
+    """Add the rows from `begin` to `end` to their cells.
+
+    The cells of some rows are worked out together, dimension by dimension, which the compiler
+    turns into vector instructions; `place` is scratch for them.
+    """
+    for start in range(begin, end, place.size):
+        stop = min(end, start + place.size)
+        size = stop - start
+        last = codes[axes[axes.size - 1], start:stop]
+        for i in range(size):
+            place[i] = last[i]
+        for d in range(axes.size - 2, -1, -1):
+            one, extent = codes[axes[d], start:stop], extents[d]
+            for i in range(size):
+                place[i] = place[i] * extent + one[i]
+        if weights.size > 0:
+            heavy = weights[start:stop]
+            for i in range(size):
+                own[place[i]] += heavy[i]
+        else:
+            for i in range(size):
+                own[place[i]] += 1
+
+
+@kernel
+def count_set(
+    codes: Any, axes: Any, extents: Any, groups: Any, channels: int, places: Any, out: Any
+) -> int:
     """Weight of each group in each cell, into `out` (channels × n_cells); returns n_cells.
 
     Neighbours along the first axis lie side by side.
@@ -85,43 +132,14 @@ def count_set(codes: Any, axes: Any, extents: Any, groups: Any, channels: int, o
         n_cells *= extents[d]
     for at in range(channels * n_cells):
         out[at] = 0
-    weighted = groups.weights.size > 0
-    weights = groups.weights
     n_groups = groups.starts.size - 1
     for g in range(n_groups):
         own = out[g * n_cells : (g + 1) * n_cells]
         begin, end = groups.starts[g], groups.starts[g + 1]
-        if k == 1:
-            one = codes[axes[0]]
-            for i in range(begin, end):
-                own[np.uintp(one[i])] += weights[i] if weighted else 1
-        elif k == 2:
-            one, two = codes[axes[0]], codes[axes[1]]
-            width = np.uintp(extents[0])
-            if weighted:
-                for i in range(begin, end):
-                    own[np.uintp(one[i]) + np.uintp(two[i]) * width] += weights[i]
-            else:
-                for i in range(begin, end):
-                    own[np.uintp(one[i]) + np.uintp(two[i]) * width] += 1
-        elif k == 3:
-            one, two, three = codes[axes[0]], codes[axes[1]], codes[axes[2]]
-            width = np.uintp(extents[0])
-            outer = np.uintp(extents[0] * extents[1])
-            if weighted:
-                for i in range(begin, end):
-                    cell = np.uintp(one[i]) + np.uintp(two[i]) * width
-                    own[cell + np.uintp(three[i]) * outer] += weights[i]
-            else:
-                for i in range(begin, end):
-                    cell = np.uintp(one[i]) + np.uintp(two[i]) * width
-                    own[cell + np.uintp(three[i]) * outer] += 1
+        if n_cells <= 1 << 16:
+            add_rows(codes, axes, extents, begin, end, groups.weights, places.narrow, own)
         else:
-            for i in range(begin, end):
-                cell = np.uintp(0)
-                for d in range(k - 1, -1, -1):
-                    cell = cell * np.uintp(extents[d]) + np.uintp(codes[axes[d], i])
-                own[cell] += weights[i] if weighted else 1
+            add_rows(codes, axes, extents, begin, end, groups.weights, places.wide, own)
     if channels > n_groups:
         total = out[n_groups * n_cells : (n_groups + 1) * n_cells]
         for g in range(n_groups):
@@ -253,7 +271,7 @@ def bound_set(
     code = np.zeros(k + 1, np.int64)  # of the kinds of the rays so far
     kept = np.empty(k + 1, np.int64)  # ordered dimensions so far
     dims = np.empty(k, np.int64)
-    low, high = np.empty(k, np.int64), np.empty(k, np.int64)
+    low, high, corner = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
     loose = np.zeros((k, grid.lone.shape[1]), np.int64)
     inners[0], kept[0] = 1, 0
     outers[0] = 1
@@ -327,7 +345,7 @@ def bound_set(
         for p in range(groups.labels.size):
             bound, right, wrong = bound_places(
                 out, size, channels, groups, p, need, kept[k], dims, axes, grid, loose,
-                rules.open_all, low, high,
+                rules.open_all, low, high, corner,
             )  # fmt: skip
             if bound == NEG and right < 0:
                 continue
@@ -340,6 +358,7 @@ def bound_set(
                 record[HEAD + d] = chosen[d]
                 record[HEAD + k + d] = low[d]
                 record[HEAD + 2 * k + d] = high[d]
+                record[HEAD + 3 * k + d] = corner[d]
             n_records += 1
     return n_records
 
@@ -348,10 +367,12 @@ def bound_set(
 def bound_places(
     cells: Any, size: int, channels: int, groups: Any, p: int, need: int, n_dims: int, dims: Any,
     axes: Any, grid: Any, loose: Any, open_all: bool, low: Any, high: Any,
+    corner: Any,
 ) -> Any:  # fmt: skip
     """The largest bound over all places of the ordered dimensions, and the best exact corner.
 
-    `low` and `high` (k,) receive the box of the places alive (-1 in the other dimensions).
+    `low` and `high` (k,) receive the box of the places alive, `corner` (k,) the loosest places that
+    the best corner covers (-1 in the other dimensions).
     """
     plus, minus = groups.plus[p], groups.minus[p]
     right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
@@ -361,7 +382,7 @@ def bound_places(
     bound, best = NEG, need - 1
     best_right, best_wrong = np.int64(-1), np.int64(-1)
     for d in range(low.size):
-        low[d], high[d] = -1, -1
+        low[d], high[d], corner[d] = -1, -1, -1
     if n_dims == 0:
         lost = wrong[0] - right[0] if but_right else wrong[0]
         gain = plus * right[0] - minus * lost
@@ -410,6 +431,9 @@ def bound_places(
                     if gain > best:
                         best = gain
                         best_right, best_wrong = right[tight], lost
+                        corner[dims[0]] = t + 1
+                        for j in range(1, n_dims):
+                            corner[dims[j]] = place[j] + 1
                 if sure and lone and not open_all:
                     continue
                 place[0] = t
@@ -454,7 +478,7 @@ def scan_sets(
         axes = sets[state[0]]
         for d in range(k):
             extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
-        count_set(grid.codes, axes, extents, groups, channels, scratch.cells[0])
+        count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[0])
         written = bound_set(
             grid, axes, extents, groups, channels, rules, need, scratch, records, state[1]
         )

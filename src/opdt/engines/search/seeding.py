@@ -54,26 +54,31 @@ def beam(run: Run, root: Field, flags: Whole) -> None:
         states = list(following.values())
 
 
-SAMPLE = 3000  # rows of the sample that a large table starts from
-SAMPLE_SECONDS = 0.5  # and how long it may be searched
+SAMPLE = 20_000  # rows of the sample that a large table starts from, a fifth of them at most
+LEAST_SAMPLE = 1_000
+SAMPLE_SECONDS = 1.5  # and how long it may be searched, a tenth of the time at most
+N_RULES = 8  # rules of the sample that are tried on all rows
 
 
 def sample_rules(run: Run) -> None:
-    """Offer, for a large table, the best rule of a sample of its rows."""
+    """Offer, for a large table, the best rules of a sample of its rows."""
     from opdt.engines.search.engine import SearchEngine
 
     problem = run.problem
-    rows = np.sort(np.random.default_rng(0).permutation(problem.table.n_rows)[:SAMPLE])
-    sample = _sampled(problem, rows)
-    seconds = min(SAMPLE_SECONDS, 0.2 * max(0.0, run.clock.remaining()))
-    budget = Budget(seconds=seconds, threads=run.clock.budget.threads)
-    switches = replace(run.switches, large_rows=problem.table.n_rows)
-    solution = SearchEngine(switches=switches).solve(sample, budget)
-    if solution.rule is None:
+    n_rows = problem.table.n_rows
+    size = min(SAMPLE, n_rows // 5)
+    if size < LEAST_SAMPLE:
         return
-    start = problem.lower(solution.rule)
-    if problem.objection(start) is None:
-        run.take_start(start)
+    rows = np.sort(np.random.default_rng(0).permutation(n_rows)[:size])
+    seconds = min(SAMPLE_SECONDS, 0.1 * max(0.0, run.clock.remaining()))
+    cancel = run.clock.budget.cancel
+    budget = Budget(seconds=seconds, threads=run.clock.budget.threads, cancel=cancel)
+    switches = replace(run.switches, seeding=False)
+    solution = SearchEngine(switches=switches).solve(_sampled(problem, rows), budget)
+    found = [solution.rule, *(point.rule for point in reversed(solution.trace))]
+    for rule in list(dict.fromkeys(found))[:N_RULES]:
+        if rule is not None:
+            run.take_start(problem.lower(rule))
 
 
 def _sampled(problem: Problem, rows: NDArray[np.int64]) -> Problem:
