@@ -62,9 +62,14 @@ def matrices(draw: st.DrawFn) -> np.ndarray:
 
 
 @settings(deadline=None, max_examples=300)
-@given(matrices(), st.sampled_from([60, 1 << 18]), st.sampled_from([7, 4096]))
+@given(
+    matrices(),
+    st.sampled_from([60, 1 << 18]),
+    st.sampled_from([7, 4096]),
+    st.sampled_from([0, 1 << 14]),
+)
 def test_ranks_and_values_are_those_that_sorting_the_column_gives(
-    matrix: np.ndarray, block_cells: int, turned_rows: int
+    matrix: np.ndarray, block_cells: int, turned_rows: int, few_cells: int
 ) -> None:
     before = matrix.copy()
     names = [f"x{j}" for j in range(matrix.shape[1])]
@@ -72,6 +77,7 @@ def test_ranks_and_values_are_those_that_sorting_the_column_gives(
         warnings.simplefilter("error")
         patch.setattr(ranks, "_BLOCK_CELLS", block_cells)
         patch.setattr(ranks, "_TURNED_ROWS", turned_rows)
+        patch.setattr(ranks, "_FEW_CELLS", few_cells)
         columns = code_matrix(names, matrix)
     np.testing.assert_array_equal(matrix, before)
     for column, cells in zip(columns, matrix.T, strict=True):

@@ -22,6 +22,10 @@ Blocks = list[tuple[Sequence[int], NDArray[Any]]]
 # Above this, coding one column costs so much more than fetching it that blocks gain nothing.
 _FEW_ROWS = 100_000
 _NUMBERS = "fiub"  # NumPy's kinds
+_PLAIN = {
+    *(nw.Boolean, nw.Int8, nw.Int16, nw.Int32, nw.Int64),
+    *(nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64),
+}
 
 
 class Source(Protocol):
@@ -93,14 +97,15 @@ class PandasSource:
             dtype = self._dtypes[index]
             if isinstance(dtype, np.dtype) and dtype.kind in _NUMBERS:
                 alike.setdefault(dtype, []).append(index)
-        if self.n_rows > _FEW_ROWS:
-            every = [index for some in alike.values() for index in some]
-            return [([j], self.frame.iloc[:, j].to_numpy()[:, None]) for j in every]
-        whole = len(self.names)
-        return [
-            (some, (self.frame if len(some) == whole else self.frame.iloc[:, some]).to_numpy())
-            for some in alike.values()
-        ]
+        blocks: Blocks = []
+        for some in alike.values():
+            if len(some) == 1 or self.n_rows > _FEW_ROWS:
+                blocks += [([j], self.frame.iloc[:, j].to_numpy()[:, None]) for j in some]
+            else:
+                whole = len(some) == len(self.names)
+                frame = self.frame if whole else self.frame.iloc[:, some]
+                blocks.append((some, frame.to_numpy()))
+        return blocks
 
     def entries(self, index: int) -> Entries | None:
         """Return the stored cells of a column of a sparse type of numbers."""
@@ -128,11 +133,11 @@ class FrameSource:
         for index in wanted:
             series = self.frame.get_column(self.names[index])
             dtype = series.dtype
-            complete = series.null_count() == 0
-            whole = dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
-            if (complete and (whole or dtype.is_float() or dtype == nw.Boolean)) or (
-                dtype.is_float() and self.n_rows <= _FEW_ROWS
-            ):
+            if dtype.is_float():
+                fits = self.n_rows <= _FEW_ROWS or series.null_count() == 0
+            else:
+                fits = dtype in _PLAIN and series.null_count() == 0
+            if fits:
                 columns[index] = series.to_numpy()
         return _side_by_side(columns)
 

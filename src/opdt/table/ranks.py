@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 # Cells ranked in one go: large enough to hide the cost per call, small enough for the cache.
 _BLOCK_CELLS = 1 << 18
+# Below this, what takes the fewest calls is quickest.
+_FEW_CELLS = 1 << 14
 # Rows turned at a time, so that the lines of memory they share are still in the cache.
 _TURNED_ROWS = 4096
 # Cells of a column that show whether it is worth asking all of them.
@@ -75,6 +77,8 @@ def _rank(
     block: NDArray[Any], codes: NDArray[np.int32], absent: NDArray[np.bool_] | None
 ) -> list[NDArray[Any]]:
     """Rank a few rows: by counting where values are whole and close together, else by sorting."""
+    if block.size < _FEW_CELLS:
+        return _by_argsort(block, codes, absent)
     counted, whole, scale = _as_whole(block, absent)
     values: dict[int, NDArray[Any]] = {}
     if len(counted):
@@ -92,6 +96,8 @@ def _rank(
         for j, row, by in zip(counted.tolist(), distinct, scale.tolist(), strict=True):
             values[j] = row if by == 1 else row / by
     rest = [j for j in range(len(block)) if j not in values]
+    if not values:
+        return _by_sorting(block, codes, rest, absent)
     if rest:
         values.update(zip(rest, _by_sorting(block, codes, rest, absent), strict=True))
     return [values[j].astype(block.dtype, copy=False) for j in range(len(block))]
@@ -158,8 +164,24 @@ def _by_counting(
         ranks = (np.cumsum(seen, axis=1, dtype=np.int32) - 1).reshape(-1)[offsets]
     at, places = np.nonzero(seen)
     distinct = low[at] + places.astype(low.dtype)
-    ends = np.cumsum(np.count_nonzero(seen, axis=1)).tolist()
-    return ranks, [distinct[i:j] for i, j in zip([0, *ends[:-1]], ends, strict=True)]
+    return ranks, _cut(distinct, np.count_nonzero(seen, axis=1))
+
+
+def _by_argsort(
+    block: NDArray[Any], codes: NDArray[np.int32], absent: NDArray[np.bool_] | None
+) -> list[NDArray[Any]]:
+    """Rank by `argsort`, which takes the fewest calls and so is best for few cells."""
+    # Positions in the flat block, so that one plain index serves to take and to put.
+    order = np.argsort(block, axis=1)
+    order += np.arange(0, block.size, block.shape[1])[:, None]
+    ordered = block.reshape(-1)[order]
+    fresh = np.zeros(block.shape, dtype=bool)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=fresh[:, 1:])
+    codes.reshape(-1)[order] = np.cumsum(fresh, axis=1, dtype=np.int32)
+    fresh[:, :1] = True
+    if absent is not None:  # NaN comes last and counts as a fresh value each time
+        fresh &= ~np.isnan(ordered)
+    return _cut(ordered[fresh], np.count_nonzero(fresh, axis=1))
 
 
 def _by_sorting(
@@ -207,9 +229,14 @@ def _by_sorting(
     if not lost:
         distinct += np.repeat(low[:, 0], counts)
         distinct = _values(distinct.view(np.int64), block.dtype)
-    ends = np.cumsum(counts).tolist()
-    values = [distinct[i:j] for i, j in zip([0, *ends[:-1]], ends, strict=True)]
+    values = _cut(distinct, counts)
     return values if absent is None else [row[~np.isnan(row)] for row in values]
+
+
+def _cut(values: NDArray[Any], counts: NDArray[np.intp]) -> list[NDArray[Any]]:
+    """Return the first, the next, … so many values."""
+    ends = np.cumsum(counts).tolist()
+    return [values[i:j] for i, j in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def _keys(cells: NDArray[Any]) -> NDArray[np.int64]:
