@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -30,7 +30,7 @@ from opdt.problem.objective import as_written
 from opdt.solution import Budget, Clock, StopReason
 
 if TYPE_CHECKING:
-    from opdt.engines.search.collect import Collector
+    from opdt.engines.search import Searcher
 
 __all__ = [
     "Alternative",
@@ -93,16 +93,18 @@ def top_rules(
     k = check_count("k", k)
     if distinct not in DISTINCT:
         raise InputError(f"'distinct' must be 'rows' or 'conditions', got {distinct!r}.")
-    collector = _collector(X, y, start_clock(budget, time_limit, n_jobs), settings)
-    found = collector.first(k, by_rows=distinct == "rows")
+    most = _check_most(max_equivalents)
+    clock = start_clock(budget, time_limit, n_jobs)
+    searcher = _searcher(X, y, settings)
+    found = searcher.list_rules(k, by_rows=distinct == "rows", budget=clock)
     if distinct == "rows":
         ranked = found.representatives()
     else:
-        ranked = [(rule, found.blocks.measure(at)) for rule, at in found.rules()]
-    rules = rank_rules(collector.problem, ranked)
+        ranked = [(rule, found.measure(at)) for rule, at in found.rules()]
+    rules = rank_rules(searcher.problem, ranked)
     if distinct == "rows":
-        rules = _with_equivalents(collector, rules, ranked, max_equivalents)
-    return Alternatives(rules, found.is_complete, found.stopped_by, collector.clock.elapsed())
+        rules = _with_equivalents(searcher, clock, rules, ranked, most, found.stopped_by)
+    return Alternatives(rules, found.is_complete, found.stopped_by, clock.elapsed())
 
 
 def diverse_rules(
@@ -154,15 +156,16 @@ def diverse_rules(
     """
     k = check_count("k", k)
     limit = check_overlap(max_overlap, overlap)
-    collector = _collector(X, y, start_clock(budget, time_limit, n_jobs), settings)
-    ranked, overlaps, stopped = rules_apart(collector, k, limit, overlap)
+    most = _check_most(max_equivalents)
+    clock = start_clock(budget, time_limit, n_jobs)
+    searcher = _searcher(X, y, settings)
+    ranked, overlaps, stopped = rules_apart(searcher, clock, k, limit, overlap)
     rules = tuple(
-        replace(rule, overlap=most)
-        for rule, most in zip(rank_rules(collector.problem, ranked), overlaps, strict=True)
+        replace(rule, overlap=share)
+        for rule, share in zip(rank_rules(searcher.problem, ranked), overlaps, strict=True)
     )
-    if stopped is StopReason.FINISHED:
-        rules = _with_equivalents(collector, rules, ranked, max_equivalents)
-    return Alternatives(rules, stopped is StopReason.FINISHED, stopped, collector.clock.elapsed())
+    rules = _with_equivalents(searcher, clock, rules, ranked, most, stopped)
+    return Alternatives(rules, stopped is StopReason.FINISHED, stopped, clock.elapsed())
 
 
 def rashomon_set(
@@ -214,57 +217,65 @@ def rashomon_set(
     share, rows = _within("within", within, 1), None
     if within_rows is not None:
         rows = _within("within_rows", within_rows, math.inf)
-    return collect_set(_collector(X, y, clock, settings), share, rows, cap)
+    return collect_set(_searcher(X, y, settings), clock, share, rows, cap)
 
 
-def _collector(X: Any, y: Any, clock: Clock, settings: Settings) -> Collector:
-    from opdt.engines.search.collect import Collector
+def _searcher(X: Any, y: Any, settings: Settings) -> Searcher:
+    from opdt.engines.search import Searcher
 
-    return Collector(build_problem(X, y, **settings), clock)
+    return Searcher(build_problem(X, y, **settings))
 
 
 # -- other ways to say it ------------------------------------------------------------------------
 
 
 def _with_equivalents(
-    collector: Collector,
+    searcher: Searcher,
+    clock: Clock,
     rules: tuple[Alternative, ...],
     ranked: Sequence[tuple[CodedRule, Measure]],
-    limit: int,
+    most: int,
+    stopped: StopReason | None,
 ) -> tuple[Alternative, ...]:
-    """The rules with all that cover the same rows."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise InputError(f"'max_equivalents' must be an int >= 0, got {limit!r}.")
-    if limit == 0:
+    """The rules with all that cover the same rows, as far as time allows."""
+    if most == 0:
         return rules
     out = []
     for each, (rule, _) in zip(rules, ranked, strict=True):
-        others, more = _equivalents(collector, rule, limit)
-        lifted = tuple(map(collector.problem.lift, others))
+        if stopped is not StopReason.INTERRUPTED:
+            stopped = clock.stop()
+        others: list[CodedRule] = []
+        if stopped is None:
+            others, stopped = _equivalents(searcher, clock, rule, most + 1)
+        lifted = tuple(map(searcher.problem.lift, others[:most]))
+        more = len(others) > most or stopped is not StopReason.FINISHED
         out.append(replace(each, equivalents=lifted, more_equivalents=more))
     return tuple(out)
 
 
-def _equivalents(collector: Collector, rule: CodedRule, limit: int) -> tuple[list[CodedRule], bool]:
-    """Rules that cover exactly the rows of this one, and whether some may be missing.
+def _equivalents(
+    searcher: Searcher, clock: Clock, rule: CodedRule, most: int
+) -> tuple[list[CodedRule], StopReason]:
+    """Other rules that cover exactly the rows of this one, and why there are no more.
 
     With a gain of 1 for these rows and a great loss for the others, a rule gains the number of
     these rows exactly if it covers them and no other.
     """
-    from opdt.engines.search.collect import Collector
-
-    problem = collector.problem
-    fires = problem.cover(rule.conditions)
+    fires = searcher.problem.cover(rule.conditions)
     size = int(fires.sum())
     units = np.where(fires, 1, -size - 1).astype(np.int64)
     exact = RowGains(units, Fraction(1), (rule.label,), np.ones(len(fires), np.int64))
     # The limits on rows hold for these rows, as they do for the rule.
-    free = replace(problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None)
-    same = replace(problem, constraints=free).with_objective(exact)
-    finder = Collector(same, collector.clock, collector.switches, collector.prepared)
-    found = finder.at_least(size, limit + 2, by_rows=False)
-    others = [other for other, _ in found.rules() if other != rule]
-    return others[:limit], len(others) > limit or not found.is_complete
+    free = searcher.limited(min_coverage=0, min_precision=0.0, max_errors=None)
+    found = free.list_rules(most + 1, least_gain=size, gains=exact, budget=clock)
+    return [other for other, _ in found.rules() if other != rule], found.stopped_by
+
+
+def _check_most(max_equivalents: Any) -> int:
+    is_whole = isinstance(max_equivalents, Integral) and not isinstance(max_equivalents, bool)
+    if not is_whole or max_equivalents < 0:
+        raise InputError(f"'max_equivalents' must be an int >= 0, got {max_equivalents!r}.")
+    return int(max_equivalents)
 
 
 def _within(name: str, value: Any, most: float) -> Fraction:

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from opdt.errors import InputError
 from opdt.problem import CodedRule, Measure
 from opdt.problem.objective import as_written
-from opdt.solution import StopReason
+from opdt.solution import Clock, StopReason
 
 if TYPE_CHECKING:
-    from opdt.engines.search.collect import Collector
-    from opdt.engines.search.listing import Demand
+    from opdt.engines.search import RowLimit, Searcher
 
 OVERLAPS = ("share", "jaccard")
 # An overlap is compared by multiplying sums of weights with its fraction in 64 bits.
@@ -25,12 +24,10 @@ MAX_PRODUCT = 2**60
 
 
 def rules_apart(
-    collector: Collector, k: int, limit: Fraction, overlap: str
+    searcher: Searcher, clock: Clock, k: int, limit: Fraction, overlap: str
 ) -> tuple[list[tuple[CodedRule, Measure]], list[float], StopReason]:
     """Rules one after the other, their overlaps, and why it ended."""
-    from opdt.engines.search.apart import best_within
-
-    problem = collector.problem
+    problem = searcher.problem
     weights = problem.objective.weights
     if int(weights.sum()) * (limit.numerator + limit.denominator) > MAX_PRODUCT:
         raise InputError(
@@ -39,39 +36,39 @@ def rules_apart(
         )
     ranked: list[tuple[CodedRule, Measure]] = []
     overlaps: list[float] = []
-    demands: list[Demand] = []
+    limits: list[RowLimit] = []
     covers: list[NDArray[np.bool_]] = []
     while len(ranked) < k:
-        found, stopped = best_within(collector, demands)
+        found, stopped = searcher.best_within(limits, budget=clock)
         if found is not None:
             fires = problem.cover(found[0].conditions)
             shares = [_overlap(weights, fires, other, overlap) for other in covers]
             ranked.append(found)
             overlaps.append(float(max(shares)) if shares else math.nan)
             covers.append(fires)
-            demands += _demands(weights, fires, limit, overlap)
+            limits += _limits(weights, fires, limit, overlap)
         if found is None or stopped is not StopReason.FINISHED:
             return ranked, overlaps, stopped
     return ranked, overlaps, StopReason.FINISHED
 
 
-def _demands(
+def _limits(
     weights: NDArray[np.int64], fires: NDArray[np.bool_], limit: Fraction, overlap: str
-) -> list[Demand]:
+) -> list[RowLimit]:
     """What a rule must keep to overlap these rows by at most the limit p / q.
 
     With W the weight of these rows, J of its rows among them and A of all its rows, the Jaccard
     overlap J / (A + W - J) is at most p / q exactly if (q + p) J - p A <= p W; the share
     J / min(A, W) exactly if q J - p A <= 0 and q J <= p W.
     """
-    from opdt.engines.search.listing import Demand
+    from opdt.engines.search import RowLimit
 
     p, q = limit.numerator, limit.denominator
     most = p * int(weights[fires].sum())
     inside = fires.astype(np.int64)
     if overlap == "jaccard":
-        return [Demand(weights * ((q + p) * inside - p), most)]
-    return [Demand(weights * (q * inside - p), 0), Demand(weights * q * inside, most)]
+        return [RowLimit(weights * ((q + p) * inside - p), most)]
+    return [RowLimit(weights * (q * inside - p), 0), RowLimit(weights * q * inside, most)]
 
 
 def _overlap(

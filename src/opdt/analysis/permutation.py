@@ -269,31 +269,18 @@ Judge = Callable[[Objective, Budget], Draw]
 
 def _judge(problem: Problem, engine: Engine, solution: Solution, *, keep_values: bool) -> Judge:
     """What decides whether permuted labels reach the value of the solution."""
-    from opdt.engines.search import SearchEngine, Searcher
-
-    goal = solution.value
-    if goal == -math.inf or (goal == 0 and problem.may_be_empty):
-        return lambda objective, budget: Draw(hit=True, decided=True, value=goal)
-    if not isinstance(engine, SearchEngine):
-
-        def solve(objective: Objective, budget: Budget) -> Draw:
-            found = engine.solve(problem.with_objective(objective), budget)
-            return _draw(found, goal, proves=engine.proves_optimality)
-
-        return solve
-    if keep_values:
-        searcher = Searcher(problem, engine.switches)
+    goal, solver = solution.value, engine.many(problem)
+    if not keep_values and (goal == -math.inf or (goal == 0 and problem.may_be_empty)):
+        return lambda objective, budget: Draw(hit=True, decided=True)
+    if keep_values or not engine.proves_optimality:
+        proves = engine.proves_optimality
         return lambda objective, budget: _draw(
-            searcher.solve(objective, budget=budget), goal, proves=True
+            solver.solve(objective, budget=budget), goal, proves=proves
         )
-    # Greedy rules to start from seldom reach the goal, and nothing else is of interest.
-    decider = Searcher(problem, replace(engine.switches, seeding=False))
 
     def decide(objective: Objective, budget: Budget) -> Draw:
-        try:
-            return Draw(decider.reaches(goal, objective, budget=budget), decided=True)
-        except InputError:  # not decided within the budget
-            return Draw(hit=True, decided=False)
+        reached = solver.reaches(goal, objective, budget=budget)
+        return Draw(hit=reached is not False, decided=reached is not None)
 
     return decide
 

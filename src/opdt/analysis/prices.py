@@ -9,7 +9,6 @@ fractions, so that nothing is rounded, at the crossing of two lines in particula
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -103,7 +102,7 @@ class Pricer:
         self.clock = budget.start()
         self.work = Work()
         self.stopped_by: StopReason | None = None
-        self._solve = _solver(self.problem, chosen)
+        self._solver = chosen.many(self.problem)
 
     @property
     def lowest(self) -> Fraction:
@@ -129,9 +128,14 @@ class Pricer:
         self, w: Fraction, start: Rule | None = None, max_errors: int | None = None
     ) -> Answer:
         """The best rule at the price `w`, of those with at most so many units of errors."""
-        limit = None if max_errors is None else Fraction(max_errors, self.scale)
+        solver = self._solver
+        if max_errors is not None:
+            own, limit = self.problem.constraints.max_errors, Fraction(max_errors, self.scale)
+            solver = solver.limited(
+                max_errors=limit if own is None else min(limit, as_written(own))
+            )
         objective = replace(self._objective, w=w)
-        solution = self._solve(objective, self._left(), start, limit)
+        solution = solver.solve(objective, budget=self._left(), start=start)
         self.work.solves += 1
         self.work.nodes += solution.statistics.nodes
         finished = solution.stopped_by is StopReason.FINISHED
@@ -185,42 +189,6 @@ class Pricer:
         callback = self.clock.budget.progress
         assert callback is not None
         callback(replace(progress, seconds=self.clock.elapsed()))
-
-
-Solve = Callable[[VolumeImpurity, Budget, Rule | None, Fraction | None], Solution]
-
-
-def _solver(problem: Problem, engine: Engine) -> Solve:
-    """One way to call the search, which prepares the table once, and every other engine."""
-    own = problem.constraints.max_errors
-
-    def least(limit: Fraction | None) -> Any:
-        return own if limit is None else limit if own is None else min(limit, as_written(own))
-
-    if engine.name != "search":
-
-        def plain(
-            objective: VolumeImpurity, budget: Budget, start: Rule | None, limit: Fraction | None
-        ) -> Solution:
-            constraints = replace(problem.constraints, max_errors=least(limit))
-            return engine.solve(
-                replace(problem, objective=objective, constraints=constraints), budget
-            )
-
-        return plain
-
-    from opdt.engines.search import SearchEngine, Searcher
-
-    assert isinstance(engine, SearchEngine)
-    searcher = Searcher(problem, engine.switches)
-
-    def search(
-        objective: VolumeImpurity, budget: Budget, start: Rule | None, limit: Fraction | None
-    ) -> Solution:
-        chosen = searcher if limit is None else searcher.limited(least(limit))
-        return chosen.solve(objective, budget=budget, start=start)
-
-    return search
 
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:

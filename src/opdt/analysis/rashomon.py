@@ -13,10 +13,10 @@ from opdt.analysis.counts import frame_of
 from opdt.analysis.ranking import Alternative, list_rules, rank_rules
 from opdt.analysis.rashomon_summary import RashomonSummary, summarise
 from opdt.problem import CodedRule, Problem
-from opdt.solution import StopReason
+from opdt.solution import Clock, StopReason
 
 if TYPE_CHECKING:
-    from opdt.engines.search.collect import Collector
+    from opdt.engines.search import Searcher
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,42 +128,43 @@ def _many(number: int, word: str) -> str:
 
 
 def collect_set(
-    collector: Collector, within: Fraction, within_rows: Fraction | None, cap: int
+    searcher: Searcher, clock: Clock, within: Fraction, within_rows: Fraction | None, cap: int
 ) -> RashomonSet:
     """The set of the rules that lose at most this share, or so many rows, to the best one."""
-    problem, best = collector.problem, collector.best
-    if best.incumbent is None:
-        reason = best.stopped_by or StopReason.FINISHED
-        done = reason is StopReason.FINISHED
+    problem, best = searcher.problem, searcher.solve(budget=clock)
+    if best.rule is None:
+        done = best.status.is_proven
         return RashomonSet(
-            (), None, None, done, False, None, reason, done, collector.clock.elapsed(), problem, ()
+            (), None, None, done, False, None, best.stopped_by, done, clock.elapsed(), problem, ()
         )
-    top = problem.measure(best.incumbent).gain
+    known = problem.lower(best.rule)
+    top = problem.measure(known).gain
     slack = abs(top) * within if within_rows is None else within_rows / problem.objective.unit
-    least = max(top - math.floor(slack), collector.lowest)
     # One more than are listed, to see whether there are more.
-    found = collector.at_least(least, cap + 1, by_rows=False, known=collector.winners)
+    found = searcher.list_rules(
+        cap + 1, least_gain=top - math.floor(slack), known=known, budget=clock
+    )
     coded = found.rules()
     capped = len(coded) > cap
-    rest = found.blocks.measure(coded[cap][1]).gain if capped else None
+    rest = found.measure(coded[cap][1]).gain if capped else None
     numbers: dict[tuple[int, ...], int] = {}
     members = tuple(
-        (rule, numbers.setdefault(found.blocks.pattern(at), len(numbers)))
-        for rule, at in coded[:cap]
+        (rule, numbers.setdefault(found.pattern(at), len(numbers))) for rule, at in coded[:cap]
     )
-    ranked = [(rule, found.blocks.measure(at)) for rule, at in coded[:cap]]
-    stopped = best.stopped_by or found.stopped_by
+    ranked = [(rule, found.measure(at)) for rule, at in coded[:cap]]
+    proven = best.stopped_by is StopReason.FINISHED
+    stopped = found.stopped_by if proven else best.stopped_by
     done = stopped is StopReason.FINISHED
     return RashomonSet(
         rules=rank_rules(problem, ranked),
         optimum=problem.vi(top),
-        threshold=problem.vi(least),
+        threshold=problem.vi(found.least_gain),
         complete=done and not capped,
         capped=capped,
         rest_at_most=problem.vi(rest) if rest is not None and done else None,
         stopped_by=stopped,
-        proven=best.stopped_by is None,
-        seconds=collector.clock.elapsed(),
+        proven=proven,
+        seconds=clock.elapsed(),
         _problem=problem,
         _coded=members,
     )

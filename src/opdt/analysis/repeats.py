@@ -69,7 +69,7 @@ class Repeats(Generic[Result]):
 
     def run(self, problem: Problem) -> None:
         """Run until all are done, enough are, or a limit is reached; Ctrl-C is such a limit."""
-        from opdt.engines.search.threads import run_tasks
+        from opdt.engines.search import run_tasks
 
         n_threads = self._clock.budget.n_threads
         inside = n_threads if problem.table.n_rows > ONE_AT_A_TIME else 1

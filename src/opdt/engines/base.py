@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from opdt.engines.many import ManySolves
 from opdt.errors import EngineFailure, UnsupportedProblem
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import (
@@ -68,6 +69,10 @@ class Engine(ABC):
             raise UnsupportedProblem(f"engine {self.name!r} cannot solve this problem: {why}.")
         outcome = self._solve(problem, clock)
         return audit(self.name, problem, outcome, clock.elapsed())
+
+    def many(self, problem: Problem) -> ManySolves:
+        """For many solves of this problem with other gains."""
+        return ManySolves(self, problem)
 
     @abstractmethod
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -142,9 +143,20 @@ class Problem:
 
     def with_objective(self, objective: Objective) -> Problem:
         """The same rules with other gains; whatever does not depend on them is kept."""
+        return self._changed("objective", objective)
+
+    def with_limits(self, **limits: Any) -> Problem:
+        """The same rules with other limits on the rows they cover.
+
+        Takes `min_coverage`, `min_precision` and `max_errors` of `Constraints`; those that are
+        not given stay, and so does whatever does not depend on them.
+        """
+        return self._changed("constraints", replace(self.constraints, **limits))
+
+    def _changed(self, name: str, value: Any) -> Problem:
         other = copy(self)
         other.__dict__.pop("limits", None)
-        object.__setattr__(other, "objective", objective)
+        object.__setattr__(other, name, value)
         return other
 
     def _check(self) -> None:
@@ -270,7 +282,7 @@ class Problem:
 
     def gain(self, value: float) -> int:
         """The smallest gain in units whose `vi`, a float, is at least `value`."""
-        below = Fraction(math.nextafter(value, -math.inf))
+        below = Fraction(max(math.nextafter(value, -math.inf), -sys.float_info.max))
         gain = math.ceil((below + Fraction(value)) / 2 / self.objective.unit)
         return gain if self.vi(gain) >= value else gain + 1  # half-way between two floats
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from naive import Naive, Rows
-from opdt.engines.search import apart, blocks, collect, listing
+from opdt.engines.search import blocks, collect, positions, within_limits
 from opdt.problem import CodedRule, Problem
 from strategies import coded
 
@@ -57,7 +57,7 @@ def one_per_pattern(rules: Sequence[Listed]) -> list[Listed]:
 
 def make_cramped(patch: pytest.MonkeyPatch) -> None:
     """Room for next to nothing, so that every store and record overflows all the time."""
-    patch.setattr(listing, "CAPACITY", 1)
+    patch.setattr(positions, "CAPACITY", 1)
     patch.setattr(blocks, "ROOM", 1)
     patch.setattr(collect, "MANY_SETS", 2)
-    patch.setattr(apart, "STEPS", 1)
+    patch.setattr(within_limits, "STEPS", 1)

@@ -16,10 +16,10 @@ from engines.search.entangled import entangled
 from engines.search.every_rule import Listed, every_rule, make_cramped, one_per_pattern
 from engines.search.support import examples, make_eager, switches
 from naive import Naive
-from opdt.engines.search import Switches
-from opdt.engines.search.apart import best_within
-from opdt.engines.search.collect import Collector, Gather
-from opdt.engines.search.listing import Demand
+from opdt.engines.search import RowLimit, Searcher, Switches
+from opdt.engines.search.collect import Gather
+from opdt.engines.search.run import Prepared
+from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Problem, Structure
 from opdt.solution import Budget, StopReason
 from opdt.table import Table
@@ -39,31 +39,27 @@ def path(request: pytest.FixtureRequest) -> Iterator[int]:
         yield PATHS.get(request.param, 20_000)
 
 
-def collector(problem: Problem, chosen: Switches) -> Collector:
-    return Collector(problem, Budget(threads=1).start(), chosen)
-
-
 def check(problem: Problem, chosen: Switches, seed: int) -> None:
     """Assert that the first rules and those of at least a gain are those of the slow twin."""
     rng, rules = np.random.default_rng(seed), every_rule(problem)
     k = int(rng.integers(1, 25))
-    finder = collector(problem, chosen)
+    finder = Searcher(problem, chosen)
     note = f"{k}\n{describe(problem)}"
-    found = finder.first(k, by_rows=False)
+    found = finder.list_rules(k)
     assert found.is_complete
     assert [rule for rule, _ in found.rules()] == [each.rule for each in rules[:k]], note
-    counted = [found.blocks.measure(at) for _, at in found.rules()]
+    counted = [found.measure(at) for _, at in found.rules()]
     unit, scale = problem.objective.unit, problem.objective.weight_scale
     for measure, each in zip(counted, rules, strict=False):
         assert measure.gain * unit == each.value
         assert Fraction(measure.covered, scale) == each.covered
         assert Fraction(measure.errors, scale) == each.errors
-    firsts = finder.first(k, by_rows=True).representatives()
+    firsts = finder.list_rules(k, by_rows=True).representatives()
     assert [rule for rule, _ in firsts] == [each.rule for each in one_per_pattern(rules)[:k]], note
     if rules:
         best = int(rules[0].value / unit)
         least = best - int(rng.integers(0, abs(best) + 2))
-        near = finder.at_least(least, 10**6, by_rows=False).rules()
+        near = finder.list_rules(10**6, least_gain=least).rules()
         wanted = [each.rule for each in rules if each.value >= least * unit]
         assert [rule for rule, _ in near] == wanted, f"{least} {note}"
 
@@ -103,17 +99,18 @@ def test_rules_in_which_gain_and_loss_are_entangled(
 @examples(20)
 def test_threads_change_nothing(problem: Problem, large_rows: int) -> None:
     chosen = Switches(large_rows=large_rows)
-    one = collector(problem, chosen).first(7, by_rows=True)
-    two = Collector(problem, Budget(threads=2).start(), chosen).first(7, by_rows=True)
+    finder = Searcher(problem, chosen)
+    one = finder.list_rules(7, by_rows=True)
+    two = finder.list_rules(7, by_rows=True, budget=Budget(threads=2))
     assert one.representatives() == two.representatives()
 
 
 @given(problem=small_problems(gains=True, options=()), seed=SEEDS)
 @examples(30)
 def test_every_set_of_rays_is_found_for_losses_too(problem: Problem, seed: int) -> None:
-    """A demand may be priced so high that any rule to be listed is worth less than nothing."""
-    finder, twin = collector(problem, Switches()), Naive(problem)
-    rays = finder.prepared.rays
+    """A limit may be priced so high that any rule to be listed is worth less than nothing."""
+    prepared, twin = Prepared(problem), Naive(problem)
+    rays = prepared.rays
     ray_of = {
         rays.condition(ray, position): ray
         for ray, top in enumerate(rays.tops.tolist())
@@ -122,8 +119,8 @@ def test_every_set_of_rays_is_found_for_losses_too(problem: Problem, seed: int) 
     losses = int(np.minimum(problem.objective.gains(problem.objective.labels[0]), 0).sum())
     gain = -int(np.random.default_rng(seed).integers(0, 1 - losses))
     gather = Gather(
-        problem, finder.prepared, finder.clock, Switches(),
-        least=finder.scores.least_value(gain), most=10**6,
+        problem, prepared, Budget(threads=1).start(), Switches(),
+        least=Scores.of(problem).least_value(gain), most=10**6,
     )  # fmt: skip
     gather.search()
     for tests, rows in twin.rules():
@@ -138,37 +135,37 @@ def test_a_tighter_position_may_lose_less() -> None:
     """Losses only: `x >= 1` loses 6 and `x >= 2` loses 1, so the tighter one is to be kept."""
     table = Table.build({"x": [0, 1, 2]}, [0, 1, 0], warn=False)
     problem = Problem.build(table, structure=Structure.free(1)).with_gains([-9, -5, -1])
-    finder = collector(problem, Switches())
-    least = finder.scores.least_value(-2)
-    gather = Gather(problem, finder.prepared, finder.clock, Switches(), least=least, most=9)
+    least, prepared = Scores.of(problem).least_value(-2), Prepared(problem)
+    clock = Budget(threads=1).start()
+    gather = Gather(problem, prepared, clock, Switches(), least=least, most=9)
     gather.search()
-    rays = finder.prepared.rays
+    rays = prepared.rays
     assert [str(rays.rays[ray].op) for _, (ray,) in gather.found] == [">="]
 
 
-# -- further demands on the rows -----------------------------------------------------------------
+# -- further limits on the rows ------------------------------------------------------------------
 
 
-def meets(each: Listed, demands: list[Demand]) -> bool:
+def meets(each: Listed, limits: list[RowLimit]) -> bool:
     rows = sorted(each.rows)
-    return all(int(demand.column[rows].sum()) <= demand.most for demand in demands)
+    return all(int(limit.column[rows].sum()) <= limit.most for limit in limits)
 
 
 @pytest.mark.parametrize("emphasis", EMPHASES)
-def test_the_best_rule_within_demands_is_that_of_the_enumeration(emphasis: str, path: int) -> None:
+def test_the_best_rule_within_limits_is_that_of_the_enumeration(emphasis: str, path: int) -> None:
     @given(problem=small_problems(**EMPHASES[emphasis]), seed=SEEDS)
     @examples(5)
     def agrees(problem: Problem, seed: int) -> None:
         rng = np.random.default_rng(seed)
         n = problem.table.n_rows
-        demands = [
-            Demand(rng.integers(-3, 4, size=n), int(rng.integers(-2, 6)))
+        limits = [
+            RowLimit(rng.integers(-3, 4, size=n), int(rng.integers(-2, 6)))
             for _ in range(int(rng.integers(0, 4)))
         ]
-        wanted = next((each for each in every_rule(problem) if meets(each, demands)), None)
-        found, stopped = best_within(collector(problem, Switches(large_rows=path)), demands)
+        wanted = next((each for each in every_rule(problem) if meets(each, limits)), None)
+        found, stopped = Searcher(problem, Switches(large_rows=path)).best_within(limits)
         assert stopped is StopReason.FINISHED
-        assert (found and found[0]) == (wanted and wanted.rule), f"{demands}\n{describe(problem)}"
+        assert (found and found[0]) == (wanted and wanted.rule), f"{limits}\n{describe(problem)}"
 
     agrees()
 
@@ -183,54 +180,56 @@ def noise() -> Problem:
     return Problem.build(table, structure=Structure.free(3), w=2)
 
 
+def gain_of_best(problem: Problem) -> tuple[CodedRule, int]:
+    found = Searcher(problem).solve()
+    assert found.rule is not None
+    rule = problem.lower(found.rule)
+    return rule, problem.measure(rule).gain
+
+
 def test_a_listing_of_thousands_is_sorted_and_has_no_rule_twice(noise: Problem) -> None:
-    finder = Collector(noise, Budget().start())
-    best = noise.measure(finder.best.incumbent or CodedRule((), 0)).gain
-    found = finder.at_least(best - best // 8, 10**6, by_rows=False)
+    finder, best = Searcher(noise), gain_of_best(noise)[1]
+    found = finder.list_rules(10**6, least_gain=best - best // 8, budget=Budget())
     rules = [rule for rule, _ in found.rules()]
     keys = [noise.key(rule, noise.measure(rule)) for rule in rules]
     assert len(rules) > 2_000
     assert all(a < b for a, b in pairwise(keys))
-    half = finder.at_least(best - best // 7, len(rules) // 2, by_rows=False)
+    half = finder.list_rules(len(rules) // 2, least_gain=best - best // 7, budget=Budget())
     assert [rule for rule, _ in half.rules()] == rules[: len(rules) // 2]
 
 
 @pytest.mark.parametrize("large_rows", [0, 20_000])
 def test_a_limit_leaves_a_rule_of_the_best_value(noise: Problem, large_rows: int) -> None:
-    chosen = Switches(large_rows=large_rows)
-    finder = Collector(noise, Budget(threads=1).start(), chosen)
-    best = noise.measure(finder.best.incumbent or CodedRule((), 0)).gain
+    finder, (rule, best) = Searcher(noise, Switches(large_rows=large_rows)), gain_of_best(noise)
     for budget, reason in (
         (Budget(seconds=0), StopReason.TIME),
         (Budget(nodes=1), StopReason.NODES),
     ):
-        finder.clock = budget.start()
-        found = finder.at_least(1, 10, by_rows=True, known=finder.winners)
+        found = finder.list_rules(10, least_gain=1, by_rows=True, known=rule, budget=budget)
         assert not found.is_complete
         assert found.stopped_by is reason
-        assert found.representatives()[0][1].gain == best
+        first, measure = found.representatives()[0]
+        assert (first, measure) == (rule, noise.measure(rule))
+        assert measure.gain == best
 
 
 def test_a_cancelled_listing_ends_at_once(noise: Problem) -> None:
     stop = threading.Event()
     stop.set()
-    found = Collector(noise, Budget(cancel=stop).start()).first(10, by_rows=True)
+    found = Searcher(noise).list_rules(10, by_rows=True, budget=Budget(cancel=stop))
     assert found.stopped_by is StopReason.CANCELLED
     assert not found.is_complete
 
 
 def test_an_interruption_ends_the_listing(noise: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    finder = Collector(noise, Budget().start())
-    assert finder.best.incumbent is not None
-
     def interrupt(label: int, rays: tuple[int, ...]) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("opdt.engines.search.listing.Lister.list", staticmethod(interrupt))
-    assert finder.first(3, by_rows=True).stopped_by is StopReason.INTERRUPTED
+    monkeypatch.setattr("opdt.engines.search.positions.Lister.list", staticmethod(interrupt))
+    assert Searcher(noise).list_rules(3, by_rows=True).stopped_by is StopReason.INTERRUPTED
 
 
-def test_a_limit_on_time_is_told_by_the_rule_within_demands(noise: Problem) -> None:
-    finder = Collector(noise, Budget(seconds=0).start())
-    column = np.ones(noise.table.n_rows, np.int64)
-    assert best_within(finder, [Demand(column, 20)]) == (None, StopReason.TIME)
+def test_a_limit_on_time_is_told_by_the_rule_within_limits(noise: Problem) -> None:
+    limit = RowLimit(np.ones(noise.table.n_rows, np.int64), 20)
+    found = Searcher(noise).best_within([limit], budget=Budget(seconds=0))
+    assert found == (None, StopReason.TIME)

@@ -25,7 +25,7 @@ from opdt.problem import CodedRule, Problem, Structure
 from opdt.solution import Budget, Clock, Solution, StopReason
 
 if TYPE_CHECKING:
-    from opdt.engines.search.collect import Collected
+    from opdt.engines.search import RuleListing
 
 # Rows up to which a search is so short that starting threads takes longer.
 FEW_ROWS = 20_000
@@ -124,10 +124,7 @@ class Oracle:
         Rules that save nothing by themselves, if all wanted rows were theirs to cover, need not
         be listed. No more than `limit` of each number of conditions are.
         """
-        from opdt.engines.search.collect import Collector
-        from opdt.engines.search.listing_kernels import GAIN
-
-        lists: list[Collected] = []
+        lists: list[RuleListing] = []
         beyond = least - 1
         for size, searcher in self._searchers.items():
             price, step = self._loss.price * size, self._loss.step
@@ -136,15 +133,15 @@ class Oracle:
             mixed = part * quote.multipliers + rest * self._loss.missed
             gains = self._loss.gains(mixed, PARTS)
             wanted = part * least + rest * step + PARTS * price
-            clock = self._budget().start()
-            collector = Collector(searcher.problem.with_objective(gains), clock)
-            found = collector.at_least(wanted, limit, by_rows=True)
+            found = searcher.list_rules(
+                limit, least_gain=wanted, by_rows=True, gains=gains, budget=self._budget()
+            )
             if not found.is_complete:
                 self.stopped_by = found.stopped_by
                 return None
             lists.append(found)
-            if len(found.blocks) >= limit:
-                lowest = int(found.blocks.sums[-1, GAIN]) - rest * step - PARTS * price
+            if len(found) >= limit:
+                lowest = found.measure(-1).gain - rest * step - PARTS * price
                 beyond = max(beyond, lowest // part if part else quote.best)
         return Listing(self._loss, tuple(lists), beyond)
 

@@ -11,7 +11,7 @@ from itertools import islice, product
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.listing_kernels import COVERED, ERRORS, GAIN, SIGNATURE
+from opdt.engines.search.position_kernels import COVERED, ERRORS, GAIN, SIGNATURE
 from opdt.engines.search.rays import Rays
 from opdt.problem import CodedRule, Measure
 from opdt.problem.coded import tightness
@@ -35,7 +35,7 @@ class Blocks:
     rays: Whole  # (n, depth)
     low: Whole  # (n, depth)
     high: Whole  # (n, depth)
-    sums: Whole  # (n, m), see `listing_kernels`
+    sums: Whole  # (n, m), see `position_kernels`
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -61,6 +61,12 @@ class Blocks:
         widths = (self.high - self.low + 1).astype(float)
         counts: Whole = np.minimum(widths.prod(axis=1, where=self.rays >= 0), 2.0**40).astype(int)
         return counts
+
+    def hold(self, one: Blocks) -> bool:
+        """Whether some block holds the first rule of another."""
+        inside = (self.labels == one.labels[0]) & (self.rays == one.rays[0]).all(axis=1)
+        inside &= ((self.low <= one.low[0]) & (one.low[0] <= self.high)).all(axis=1)
+        return bool(inside.any())
 
     def measure(self, at: int) -> Measure:
         """Gain, covered rows and errors of the rules of a block."""

@@ -2,7 +2,7 @@
 
 Two steps. The search itself, with its best value held fast, finds all *sets of rays* on which
 some rule reaches it (`Gather`): nothing that its bounds dismiss can. Then the positions on each
-set are listed (`listing.Lister`). Both steps use a value that rises as soon as so many rules as
+set are listed (`positions.Lister`). Both steps use a value that rises as soon as so many rules as
 are wanted are known to be better.
 """
 
@@ -14,14 +14,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
-from opdt.engines.search.boxes import Box
 from opdt.engines.search.blocks import Blocks, Order, Store
+from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Whole
 from opdt.engines.search.jit import announce_compilation
-from opdt.engines.search.listing import Demand, Lister
-from opdt.engines.search.listing_kernels import DEMANDS, list_pair
+from opdt.engines.search.position_kernels import LIMITED, list_pair
+from opdt.engines.search.positions import Lister, RowLimit
+from opdt.engines.search.rays import fill_levels
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
@@ -82,9 +84,7 @@ class Gather(Run):
         """How sets are found: on rows, or on cells."""
         return Scan(self) if self.is_large else _Sweep(self)
 
-    def offer(
-        self, value: int, label: int, rays: tuple[int, ...], hint: Box | None = None
-    ) -> None:
+    def offer(self, value: int, label: int, rays: tuple[int, ...], hint: Box | None = None) -> None:
         """Keep a set of rays that reaches the value."""
         key = label, tuple(sorted(rays))
         with self._lock:
@@ -98,8 +98,8 @@ class Gather(Run):
 
 
 @dataclass(frozen=True, eq=False)
-class Collected:
-    """Rules in the documented order.
+class RuleListing:
+    """Rules in the documented order, in *blocks*: the rules of a block cover the same rows.
 
     Attributes
     ----------
@@ -108,6 +108,8 @@ class Collected:
     order : Order
     limit : int
         How many rules were wanted.
+    least_gain : int
+        The gain in units that was asked for; without a minimum coverage at least 1.
     stopped_by : StopReason
         `finished`, or the limit that was met; then rules may be missing anywhere.
     """
@@ -115,6 +117,7 @@ class Collected:
     blocks: Blocks
     order: Order
     limit: int
+    least_gain: int
     stopped_by: StopReason
 
     @property
@@ -122,47 +125,84 @@ class Collected:
         """Whether the first rules of the order are all here."""
         return self.stopped_by is StopReason.FINISHED
 
+    @property
+    def sizes(self) -> Whole:
+        """The number of conditions of the rules of each block, shape (n_blocks,)."""
+        return self.blocks.sizes
+
+    def __len__(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks)
+
+    def rule(self, at: int) -> CodedRule:
+        """The loosest rule of a block."""
+        rays = self.order.rays
+        pairs = zip(self.blocks.rays[at].tolist(), self.blocks.low[at].tolist(), strict=True)
+        conditions = tuple(rays.condition(ray, low) for ray, low in pairs if ray >= 0)
+        return CodedRule(conditions, int(self.blocks.labels[at]))
+
+    def measure(self, at: int) -> Measure:
+        """Gain, covered rows and errors of the rules of a block."""
+        return self.blocks.measure(at)
+
+    def pattern(self, at: int) -> tuple[int, ...]:
+        """What two blocks share exactly if their class and their rows are the same."""
+        return self.blocks.pattern(at)
+
     def representatives(self) -> list[tuple[CodedRule, Measure]]:
         """The loosest rule of each block."""
-        rays = self.order.rays
-        out = []
-        for at in range(len(self.blocks)):
-            pairs = zip(self.blocks.rays[at].tolist(), self.blocks.low[at].tolist(), strict=True)
-            conditions = tuple(rays.condition(ray, low) for ray, low in pairs if ray >= 0)
-            rule = CodedRule(conditions, int(self.blocks.labels[at]))
-            out.append((rule, self.blocks.measure(at)))
-        return out
+        return [(self.rule(at), self.measure(at)) for at in range(len(self))]
 
     def rules(self) -> list[tuple[CodedRule, int]]:
         """The first rules, at most `limit`, each with the place of its block."""
         return list(self.order.rules(self.blocks, self.limit))
 
+    def covers(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """The rows that some blocks cover, shape (n, n_rows)."""
+        levels, places = self._levels
+        low = self.blocks.low[start:stop]
+        covers = np.ones((len(low), levels.shape[1]), dtype=bool)
+        for place, at_least in zip(places[start:stop].T, low.T, strict=True):
+            covers &= levels[place] >= at_least[:, None]
+        return covers
+
+    @cached_property
+    def _levels(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The rows' levels on all rays that are used, and where each block's rays are among them.
+
+        A missing ray counts as one on which every row has the level 0.
+        """
+        rays = self.order.rays
+        used, places = np.unique(self.blocks.rays, return_inverse=True)  # -1, no ray, comes first
+        levels = np.zeros((len(used), len(rays.columns[0].codes)), dtype=np.int32)
+        for index, out in zip(used.tolist(), levels, strict=True):
+            if index >= 0:
+                ray = rays.rays[index]
+                fill_levels(out, ray, rays.columns[ray.feature].codes, rays.n_values(ray))
+        return levels, places.reshape(self.blocks.rays.shape)
+
 
 class Collector:
-    """Collects the rules of one problem; what does not depend on the gains is prepared once.
+    """Collects the rules of one problem.
 
     Parameters
     ----------
     problem : Problem
+    prepared : Prepared
+        Of a problem with the same table, structure and constraints on features.
+    order : Order
+        Of the prepared rays.
     clock : Clock
         One for all that is collected; its progress callback is told of the search for the best.
-    switches : Switches, optional
-    prepared : Prepared, optional
-        Of a problem with the same table, structure and constraints on features.
+    switches : Switches
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        clock: Clock,
-        switches: Switches | None = None,
-        prepared: Prepared | None = None,
+        self, problem: Problem, prepared: Prepared, order: Order, clock: Clock, switches: Switches
     ) -> None:
-        self.problem, self.clock = problem, clock
-        self.switches = switches or Switches()
-        self.prepared = prepared or Prepared(problem)
+        self.problem, self.prepared, self.order = problem, prepared, order
+        self.clock, self.switches = clock, switches
         self.scores = Scores.of(problem)
-        self.order = Order(self.prepared.rays)
 
     @cached_property
     def lowest(self) -> int:
@@ -172,13 +212,6 @@ class Collector:
         objective = self.problem.objective
         return min(int(np.minimum(objective.gains(c), 0).sum()) for c in objective.labels)
 
-    @cached_property
-    def best(self) -> Run:
-        """The search for the best rule, done."""
-        run = Run(self.problem, self.prepared, self.clock, self.switches)
-        run.search()
-        return run
-
     @property
     def silent(self) -> Clock:
         """The clock without the progress callback, whom values other than VI would confuse."""
@@ -186,19 +219,14 @@ class Collector:
         clock.budget = replace(self.clock.budget, progress=None)
         return clock
 
-    @property
-    def winners(self) -> Found:
-        """The sets of rays of the best rules."""
-        return dict.fromkeys(self.best.winners, self.best.reached)
-
     def at_least(
-        self, gain: int, limit: int, *, by_rows: bool, known: Found | None = None
-    ) -> Collected:
+        self, gain: int, limit: int, *, by_rows: bool, known: CodedRule | None = None
+    ) -> RuleListing:
         """The first rules of at least this gain, no more than `limit` of them.
 
-        The best of `known` sets of rays is listed even if a limit on time is met before.
+        A `known` rule is among them even if a limit on time is met before it is found.
         """
-        scores = self.scores
+        scores, gain = self.scores, max(gain, self.lowest)
 
         def value(gain: int, size: int, errors: int) -> int:
             whole = gain * scores.scale + scores.offset(size)
@@ -208,58 +236,62 @@ class Collector:
             self.order,
             limit,
             by_rows=by_rows,
-            least=scores.least_value(max(gain, self.lowest)),
-            least_gain=max(gain, self.lowest),
+            least=scores.least_value(gain),
+            least_gain=gain,
             value=value,
         )
         values = {
             label: scores.gains(self.problem, label) for label in self.problem.objective.labels
         }
         lister = self.lister(values, scores.offset, store)
-        return self.fill(self.problem, store, lister, known or {})
+        return self.fill(self.problem, store, lister, known)
 
-    def first(self, limit: int, *, by_rows: bool) -> Collected:
+    def first(self, limit: int, *, by_rows: bool) -> RuleListing:
         """The first rules of the order, no more than `limit` of them."""
-        if self.best.incumbent is None:
-            return self.nothing(self.best.stopped_by)
-        top = self.problem.measure(self.best.incumbent).gain
+        best = Run(self.problem, self.prepared, self.clock, self.switches)
+        best.search()
+        if best.incumbent is None:
+            return self.nothing(best.stopped_by)
+        top = self.problem.measure(best.incumbent).gain
         step = max(1, abs(top) // 100)
         while True:
-            found = self.at_least(top - step, limit, by_rows=by_rows, known=self.winners)
-            number = len(found.blocks) if by_rows else int(found.blocks.counts.sum())
+            found = self.at_least(top - step, limit, by_rows=by_rows, known=best.incumbent)
+            number = len(found) if by_rows else int(found.blocks.counts.sum())
             if number >= limit or not found.is_complete or top - step <= self.lowest:
                 return found
             step *= 4
 
-    def nothing(self, stopped_by: StopReason | None) -> Collected:
+    def nothing(self, stopped_by: StopReason | None) -> RuleListing:
         """No rule."""
-        none = Blocks.none(self.problem.structure.depth, DEMANDS)
-        return Collected(none, self.order, 0, stopped_by or StopReason.FINISHED)
+        none = Blocks.none(self.problem.structure.depth, LIMITED)
+        return RuleListing(none, self.order, 0, self.lowest, stopped_by or StopReason.FINISHED)
 
     def lister(
         self,
         values: dict[int, Whole],
         offset: Callable[[int], int],
         store: Store,
-        demands: Sequence[Demand] = (),
+        row_limits: Sequence[RowLimit] = (),
     ) -> Lister:
         """What lists the rules of this problem into a store, with these values of the rows."""
         rays = self.prepared.rays
-        return Lister(self.problem, rays, values, offset, store, demands)
+        return Lister(self.problem, rays, values, offset, store, self._expired, row_limits)
 
-    def fill(self, searched: Problem, store: Store, lister: Lister, known: Found) -> Collected:
+    def fill(
+        self, searched: Problem, store: Store, lister: Lister, known: CodedRule | None = None
+    ) -> RuleListing:
         """Gather sets of rays and list their rules, with a higher value where that is enough.
 
-        `searched` is the problem whose values the store compares, `known` has some sets of rays.
+        `searched` is the problem whose values the store compares.
         """
-        most = max(MANY_SETS, 2 * store.limit)
+        most, asked = max(MANY_SETS, 2 * store.limit), store.least_gain
         while True:
             least = store.least
             gather = Gather(
                 searched, self.prepared, self.silent, self.switches, least=least, most=most
             )
             gather.search()
-            late = self._list(known | gather.found, store, lister, known)
+            late = self._list(gather.found, store, lister)
             stopped = gather.stopped_by or late
             if stopped is None and gather.overflowed:
                 # Once more from the value that the rules so far justify, or with more room.
@@ -268,33 +300,35 @@ class Collector:
                 store.clear()
                 continue
             blocks = store.settle()
+            if stopped is not None and known is not None:
+                own = lister.block(known)
+                if blocks is None or not blocks.hold(own):
+                    store.add(own)
+                    blocks = store.settle()
             if blocks is None:
                 return self.nothing(stopped)
-            return Collected(blocks, self.order, store.limit, stopped or StopReason.FINISHED)
+            return RuleListing(
+                blocks, self.order, store.limit, asked, stopped or StopReason.FINISHED
+            )
 
-    def _list(self, found: Found, store: Store, lister: Lister, known: Found) -> StopReason | None:
-        """List the rules of the sets, most promising first; the limit that was met, if any.
-
-        If the first set is a known one, no limit on time leaves it out: it holds the best rule.
-        """
+    def _list(self, found: Found, store: Store, lister: Lister) -> StopReason | None:
+        """List the rules of the sets, most promising first; the limit that was met, if any."""
         announce_compilation(list_pair)
         try:
             for (label, rays), value in sorted(found.items(), key=lambda item: -item[1]):
                 if value < store.least:
                     break
-                lister.halted = self._cancelled if (label, rays) in known else self._expired
-                known = {}
+                if lister.halted():
+                    return self._reason()
                 lister.list(label, rays)
-                if self._expired():
-                    return self.clock.stop() or StopReason.TIME
+            return self._reason() if lister.is_cut else None
         except KeyboardInterrupt:
             return StopReason.INTERRUPTED
-        return None
 
-    def _cancelled(self) -> bool:
-        cancel = self.clock.budget.cancel
-        return cancel is not None and cancel.is_set()
+    def _reason(self) -> StopReason:
+        return self.clock.stop() or StopReason.TIME
 
     def _expired(self) -> bool:
         """Whether the time for listing is over: a little after the limit."""
-        return self._cancelled() or self.clock.remaining() < -GRACE
+        cancel = self.clock.budget.cancel
+        return (cancel is not None and cancel.is_set()) or self.clock.remaining() < -GRACE

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from numbers import Real
+from functools import cached_property
 from typing import Any, ClassVar
 
 from opdt.engines.base import Engine, Outcome, audit
+from opdt.engines.many import ManySolves, check_value
+from opdt.engines.search.blocks import Order
+from opdt.engines.search.collect import Collector, RuleListing
+from opdt.engines.search.positions import RowLimit
 from opdt.engines.search.run import Prepared, Run, Switches
-from opdt.errors import InputError
-from opdt.problem import CodedRule, Objective, Problem
+from opdt.engines.search.within_limits import WithinLimits
+from opdt.problem import CodedRule, Measure, Problem
 from opdt.rules import Rule
-from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.solution import Budget, Clock, Solution, StopReason, running
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class SearchEngine(Engine):
     start: Rule | None = None
     switches: Switches = field(default_factory=Switches)
 
+    def many(self, problem: Problem) -> Searcher:
+        """The search with what does not depend on the gains prepared once."""
+        return Searcher(problem, self.switches)
+
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
         start: CodedRule | None = None if self.start is None else problem.lower(self.start)
         run = Run(problem, Prepared(problem), clock, self.switches, start=start)
@@ -42,11 +48,12 @@ class SearchEngine(Engine):
         return _outcome(run)
 
 
-class Searcher:
-    """The search engine for many solves on one table: only the gains change between them.
+class Searcher(ManySolves):
+    """The search engine for many questions about one table: only the gains change between them.
 
     Significance tests, weight paths and column generation ask thousands of questions about the
     same table, structure and constraints. What does not depend on the gains is prepared once.
+    This is the one door to the search: whatever is asked of it, is asked here.
 
     Parameters
     ----------
@@ -65,15 +72,21 @@ class Searcher:
     (2.0, 4.5)
     >>> searcher.reaches(2), searcher.reaches(3)
     (True, False)
+    >>> [str(problem.lift(rule)) for rule, _ in searcher.list_rules(2).rules()]
+    ['IF x < 2.5 THEN 0', 'IF x >= 2.5 THEN 1']
     """
 
     def __init__(self, problem: Problem, switches: Switches | None = None) -> None:
-        self.problem = problem
-        self._prepared = Prepared(problem)
         self._switches = switches or Switches()
+        super().__init__(SearchEngine(switches=self._switches), problem)
+        self._prepared = Prepared(problem)
 
     def solve(
-        self, gains: Any = None, *, budget: Budget | None = None, start: Rule | None = None
+        self,
+        gains: Any = None,
+        *,
+        budget: Budget | Clock | None = None,
+        start: Rule | None = None,
     ) -> Solution:
         """The best rule for these gains.
 
@@ -81,61 +94,96 @@ class Searcher:
         ----------
         gains : Objective, or array of shape (n_rows,), optional
             What covering each row is worth: an objective, or any real numbers.
-        budget : Budget, optional
-            Without one, a single thread and no limit: best for many short solves.
+        budget : Budget or Clock, optional
+            Without one, a single thread and no limit: best for many short solves. A running
+            clock is one limit for several calls.
         start : Rule, optional
             A rule to start from.
         """
-        problem = self._with(gains)
-        clock = (budget or Budget(threads=1)).start()
+        problem, clock = self.with_gains(gains), _clock(budget)
         coded = None if start is None else problem.lower(start)
         run = Run(problem, self._prepared, clock, self._switches, start=coded)
         run.search()
         return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
 
-    def reaches(self, value: float, gains: Any = None, *, budget: Budget | None = None) -> bool:
+    def reaches(
+        self, value: float, gains: Any = None, *, budget: Budget | Clock | None = None
+    ) -> bool | None:
         """Whether some rule has at least this value: a search that ends at the first one.
 
-        Raises
-        ------
-        InputError
-            When a limit of the budget was reached before the question was decided.
+        None if a limit of the budget was reached before the question was decided.
         """
-        problem = self._with(gains)
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise InputError(f"'value' must be a finite number, got {value!r}.")
+        check_value(value)
+        problem, clock = self.with_gains(gains), _clock(budget)
         least = problem.gain(value)
         if problem.may_be_empty and least <= 0:
             return True
         if least > problem.ceiling:
             return False
-        clock = (budget or Budget(threads=1)).start()
-        run = Run(problem, self._prepared, clock, self._switches, at_least=least)
+        # Greedy rules to start from seldom reach the value, and nothing else is of interest.
+        switches = replace(self._switches, seeding=False)
+        run = Run(problem, self._prepared, clock, switches, at_least=least)
         run.search()
         if run.winners:
             return True
-        if run.stopped_by is not None:
-            raise InputError(
-                f"whether a rule reaches {value:g} was not decided within the budget "
-                f"({run.stopped_by}); raise it."
-            )
-        return False
+        return False if run.stopped_by is None else None
 
-    def limited(self, max_errors: float | Fraction | None) -> Searcher:
-        """The same searcher with another limit on errors; what is prepared is shared."""
-        limits: dict[str, Any] = {"max_errors": max_errors}
-        other = copy(self)
-        other.problem = replace(
-            self.problem, constraints=replace(self.problem.constraints, **limits)
-        )
-        return other
+    def list_rules(
+        self,
+        most: int,
+        *,
+        least_gain: int | None = None,
+        by_rows: bool = False,
+        known: CodedRule | None = None,
+        gains: Any = None,
+        budget: Budget | Clock | None = None,
+    ) -> RuleListing:
+        """The first rules of the documented order, no more than `most`.
 
-    def _with(self, gains: Any) -> Problem:
-        if gains is None:
-            return self.problem
-        if isinstance(gains, Objective):
-            return self.problem.with_objective(gains)
-        return self.problem.with_gains(gains)
+        Rules that gain nothing are not listed, unless a minimum coverage forbids the empty rule.
+
+        Parameters
+        ----------
+        most : int
+        least_gain : int, optional
+            Only rules of at least this gain, in units of the objective.
+        by_rows : bool
+            Whether rules of one class that cover the same rows count once, as the first of them.
+        known : CodedRule, optional
+            One of these rules; it is in the list even if time runs out before it is found.
+        gains, budget
+            As in `solve`.
+        """
+        collector = self._collector(gains, budget)
+        if least_gain is None:
+            return collector.first(most, by_rows=by_rows)
+        return collector.at_least(least_gain, most, by_rows=by_rows, known=known)
+
+    def best_within(
+        self,
+        limits: Sequence[RowLimit],
+        *,
+        gains: Any = None,
+        budget: Budget | Clock | None = None,
+    ) -> tuple[tuple[CodedRule, Measure] | None, StopReason]:
+        """The first rule, in the documented order, whose rows meet these limits too.
+
+        With it, why the search ended: None is "no rule" if it is `finished`; else a better rule
+        may be missing.
+        """
+        return WithinLimits(self._collector(gains, budget), limits).solve()
+
+    def _collector(self, gains: Any, budget: Budget | Clock | None) -> Collector:
+        problem, clock = self.with_gains(gains), _clock(budget)
+        return Collector(problem, self._prepared, self._order, clock, self._switches)
+
+    @cached_property
+    def _order(self) -> Order:
+        return Order(self._prepared.rays)
+
+
+def _clock(budget: Budget | Clock | None) -> Clock:
+    return running(Budget(threads=1) if budget is None else budget)
 
 
 def _outcome(run: Run) -> Outcome:

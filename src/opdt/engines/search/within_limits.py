@@ -1,14 +1,14 @@
-"""The best rule that meets further demands on its rows, exactly.
+"""The best rule that meets further limits on its rows, exactly.
 
-The demands are linear: sums over the covered rows that may not exceed a number. So they can be
-priced. With prices on what a rule uses of each demand a row is worth its gain less the prices, and
-the best rule for these gains bounds all rules that meet the demands:
+These limits are linear: sums over the covered rows that may not exceed a number. So they can be
+priced. With prices on what a rule uses of each limit a row is worth its gain less the prices, and
+the best rule for these gains bounds all rules that meet the limits:
 
     gain <= gain + sum of price × (most - used) = priced value + sum of price × most,
 
 since such a rule uses no more than it may. Good prices come from the cutting planes of the dual
 problem; they are whole numbers of a fine unit, so that no bound is rounded. Then all rules are
-listed whose priced value reaches that of the best rule known to meet the demands. The best rule
+listed whose priced value reaches that of the best rule known to meet the limits. The best rule
 that meets them is one of these.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.blocks import Store
 from opdt.engines.search.collect import Collector
-from opdt.engines.search.listing import Demand
+from opdt.engines.search.positions import RowLimit
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Measure, Objective, Problem, RowGains
@@ -39,7 +39,7 @@ MAX_TOTAL = 2**56  # what priced gains may add up to
 
 @dataclass(frozen=True, eq=False)
 class Priced(RowGains):
-    """The gains of another objective in finer units, less the prices of demands."""
+    """The gains of another objective in finer units, less the prices of limits."""
 
     base: Objective | None = None
     by_label: Mapping[int, Whole] | None = None
@@ -55,42 +55,39 @@ class Priced(RowGains):
         return self.base.wrong(label)
 
 
-def best_within(
-    collector: Collector, demands: Sequence[Demand]
-) -> tuple[Ranked | None, StopReason]:
-    """The first rule, in the documented order, that meets the demands; None if none does.
+class WithinLimits:
+    """The search for prices, and for the rule.
 
-    Where a limit is met, which the second entry says, the best such rule that is known.
+    Parameters
+    ----------
+    collector : Collector
+    limits : sequence of RowLimit
+        Beyond those of the problem.
     """
-    return _Pricing(collector, demands).solve()
 
-
-class _Pricing:
-    """The search for prices, and for the rule."""
-
-    def __init__(self, collector: Collector, demands: Sequence[Demand]) -> None:
+    def __init__(self, collector: Collector, limits: Sequence[RowLimit]) -> None:
         self._collector, self._problem = collector, collector.problem
-        self._demands = tuple(demands)
-        free = replace(
-            self._problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None
-        )
-        self._free = replace(self._problem, constraints=free)
+        self._row_limits = tuple(limits)
+        self._free = self._problem.with_limits(min_coverage=0, min_precision=0.0, max_errors=None)
         objective = self._problem.objective
-        # Limits on rows are demands as well: the priced search knows no other.
+        # The problem's own limits are priced as well: the priced search knows no other.
         self._all = {
-            label: (*self._demands, *_row_demands(self._problem, label))
+            label: (*self._row_limits, *_own_limits(self._problem, label))
             for label in objective.labels
         }
         first = self._all[objective.labels[0]]
-        self._most = [demand.most for demand in first]
+        self._most = [limit.most for limit in first]
         gains = np.concatenate([objective.gains(label) for label in objective.labels])
         self._scale = float(max(1, np.abs(gains).max()))
-        self._scales = [float(max(1, np.abs(demand.column).max(initial=0))) for demand in first]
+        self._scales = [float(max(1, np.abs(limit.column).max(initial=0))) for limit in first]
         self._total = int(np.abs(gains).sum())
         self._known: Ranked | None = None
 
     def solve(self) -> tuple[Ranked | None, StopReason]:
-        """The rule, and why the search ended."""
+        """The first rule, in the documented order, that meets the limits, and why it ended.
+
+        None if no rule does; where time ran out, the best such rule that is known.
+        """
         fine, prices, bound, stopped = self._find_prices()
         if stopped is None and bound >= self._collector.lowest:
             stopped = self._list(fine, prices)
@@ -135,8 +132,8 @@ class _Pricing:
             fine //= 2
         prices = tuple(np.rint(wanted * per_row * fine).astype(np.int64).tolist())
         used = sum(
-            price * int(np.abs(demand.column).sum())
-            for price, demand in zip(prices, self._all[next(iter(self._all))], strict=True)
+            price * int(np.abs(limit.column).sum())
+            for price, limit in zip(prices, self._all[next(iter(self._all))], strict=True)
         )
         return (fine, prices) if used < 4 * MAX_TOTAL else (1, (0,) * len(prices))
 
@@ -144,10 +141,10 @@ class _Pricing:
         """The problem without limits on rows, with priced gains."""
         base = self._problem.objective
         by_label = {}
-        for label, demands in self._all.items():
+        for label, limits in self._all.items():
             by_label[label] = base.gains(label) * fine
-            for price, demand in zip(prices, demands, strict=True):
-                by_label[label] -= price * demand.column
+            for price, limit in zip(prices, limits, strict=True):
+                by_label[label] -= price * limit.column
         objective = Priced(
             by_label[base.labels[0]], base.unit / fine, base.labels, base.weights,
             base.weight_scale, base=base, by_label=by_label,
@@ -167,9 +164,9 @@ class _Pricing:
         return sum(price * most for price, most in zip(prices, self._most, strict=True))
 
     def _cut(self, rule: CodedRule) -> tuple[float, NDArray[np.float64]]:
-        """Gain of a rule and what it uses beyond its demands, scaled; the rule may be the best."""
+        """Gain of a rule and what it uses beyond its limits, scaled; the rule may be the best."""
         fires = self._problem.cover(rule.conditions)
-        used = [int(demand.column[fires].sum()) for demand in self._all[rule.label]]
+        used = [int(limit.column[fires].sum()) for limit in self._all[rule.label]]
         measure = self._problem.measure(rule)
         over = [use - most for use, most in zip(used, self._most, strict=True)]
         if max(over, default=0) <= 0 and self._problem.objection(rule) is None:
@@ -201,14 +198,14 @@ class _Pricing:
             collector.order, 1, by_rows=True, least=value(known, 0, 0), least_gain=known,
             value=value,
         )  # fmt: skip
-        lister = collector.lister(values, scores.offset, store, self._demands)
-        found = collector.fill(priced, store, lister, {})
+        lister = collector.lister(values, scores.offset, store, self._row_limits)
+        found = collector.fill(priced, store, lister)
         for ranked in found.representatives():
             self._offer(ranked)
         return None if found.is_complete else found.stopped_by
 
 
-def _row_demands(problem: Problem, label: int) -> list[Demand]:
+def _own_limits(problem: Problem, label: int) -> list[RowLimit]:
     """The limits on coverage, errors and precision of a rule of this class, where there are any."""
     if not problem.constraints.bounds_rows:
         return []
@@ -216,9 +213,9 @@ def _row_demands(problem: Problem, label: int) -> list[Demand]:
     wrong = problem.objective.wrong(label)
     precision = limits.precision
     return [
-        Demand(-weights, -limits.min_covered),
-        Demand(weights * wrong, limits.max_errors),
-        Demand(weights * (precision.numerator - precision.denominator * ~wrong), 0),
+        RowLimit(-weights, -limits.min_covered),
+        RowLimit(weights * wrong, limits.max_errors),
+        RowLimit(weights * (precision.numerator - precision.denominator * ~wrong), 0),
     ]
 
 

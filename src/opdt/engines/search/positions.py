@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search import listing_kernels as kernels
+from opdt.engines.search import position_kernels as kernels
 from opdt.engines.search.blocks import Blocks, Store
 from opdt.engines.search.rays import Rays, fill_levels
-from opdt.problem import Problem
+from opdt.problem import CodedCondition, CodedRule, Problem
+from opdt.rules import Op
 
 Whole = NDArray[np.int64]
 Levels = NDArray[np.int32]
@@ -20,9 +21,9 @@ CAPACITY = 4096  # records of a kernel, at least
 
 
 @dataclass(frozen=True, eq=False)
-class Demand:
-    """A demand on the covered rows beyond the problem's own: the sum of a column is at most so
-    much. `column` has shape (n_rows,).
+class RowLimit:
+    """A limit on the covered rows beyond the problem's own: the sum of a column is at most so
+    much. `column` (n_rows,) holds whole numbers.
     """
 
     column: Whole
@@ -30,15 +31,15 @@ class Demand:
 
 
 def sum_columns(
-    problem: Problem, label: int, values: Whole, demands: Sequence[Demand]
+    problem: Problem, label: int, values: Whole, limits: Sequence[RowLimit]
 ) -> NDArray[np.int64]:
-    """What each row adds to the sums of a rule, shape (n_rows, m): see `listing_kernels`."""
+    """What each row adds to the sums of a rule, shape (n_rows, m): see `position_kernels`."""
     objective = problem.objective
     n = problem.table.n_rows
     marks = np.random.default_rng(20).integers(2 ** (62 - n.bit_length()), size=(n, 2))
     wrong = objective.weights * objective.wrong(label)
     parts = [values, objective.gains(label), objective.weights, wrong, *marks.T]
-    return np.column_stack([*parts, *(demand.column for demand in demands)])
+    return np.column_stack([*parts, *(limit.column for limit in limits)])
 
 
 class Lister:
@@ -53,12 +54,9 @@ class Lister:
     offset : callable
         What a rule of so many conditions has besides.
     store : Store
-    demands : sequence of Demand
-
-    Attributes
-    ----------
-    halted : callable
-        Asked often; the listing ends where it says so.
+    expired : callable
+        Asked often; the listing ends where it says so, and then `is_cut` is True.
+    row_limits : sequence of RowLimit
     """
 
     def __init__(
@@ -68,12 +66,14 @@ class Lister:
         values: Mapping[int, Whole],
         offset: Callable[[int], int],
         store: Store,
-        demands: Sequence[Demand] = (),
+        expired: Callable[[], bool],
+        row_limits: Sequence[RowLimit] = (),
     ) -> None:
-        self._rays, self._offset, self._store = rays, offset, store
-        self.halted: Callable[[], bool] = lambda: False
+        self._problem, self._rays, self._offset, self._store = problem, rays, offset, store
+        self._expired, self.is_cut = expired, False
         self._columns = {
-            label: sum_columns(problem, label, column, demands) for label, column in values.items()
+            label: sum_columns(problem, label, column, row_limits)
+            for label, column in values.items()
         }
         limits = problem.limits
         precision = limits.precision
@@ -81,12 +81,12 @@ class Lister:
             [limits.min_covered, limits.max_errors, precision.numerator, precision.denominator],
             np.int64,
         )
-        self._demands = tuple(demands)
+        self._row_limits = tuple(row_limits)
         self._depth = problem.structure.depth
         self._tops = rays.tops
 
     def list(self, label: int, rays: tuple[int, ...]) -> None:
-        """Put all rules on these rays into the store, as far as it is not halted."""
+        """Put all rules on these rays into the store, as far as time allows."""
         if not rays:
             self._list_empty(label)
             return
@@ -104,11 +104,27 @@ class Lister:
     def goals(self, size: int) -> Whole:
         """What the sums of a rule of so many conditions must reach: see `list_pair`."""
         goals = [(kernels.VALUE, 1, self._store.least - self._offset(size))]
-        if self._demands:  # the value does not tell the gain then
+        if self._row_limits:  # the value does not tell the gain then
             goals.append((kernels.GAIN, 1, self._store.least_gain))
-        for at, demand in enumerate(self._demands):
-            goals.append((kernels.DEMANDS + at, -1, -demand.most))
+        for at, limit in enumerate(self._row_limits):
+            goals.append((kernels.LIMITED + at, -1, -limit.most))
         return np.array(goals, np.int64)
+
+    def halted(self) -> bool:
+        """Whether the time is over; asked only where something is left to do."""
+        self.is_cut = self.is_cut or self._expired()
+        return self.is_cut
+
+    def block(self, rule: CodedRule) -> Blocks:
+        """The one rule as a block."""
+        shape = (1, self._depth)
+        rays, at = np.full(shape, -1), np.zeros(shape, int)
+        places = sorted(_place(self._rays, condition) for condition in rule.conditions)
+        for d, (ray, position) in enumerate(places):
+            rays[0, d], at[0, d] = ray, position
+        fires = self._problem.cover(rule.conditions)
+        sums = self._columns[rule.label][fires].sum(axis=0)[None]
+        return Blocks(np.array([rule.label]), np.array([len(places)]), rays, at, at, sums)
 
     def _list_empty(self, label: int) -> None:
         """The rule without a condition."""
@@ -188,7 +204,7 @@ class _Walk:
         scratch = (
             np.empty(top1 + 2, np.int64),
             np.empty(n, np.int32),
-            np.empty((2 * leaves, m + 2 + len(self._lister._demands)), np.int64),
+            np.empty((2 * leaves, m + 2 + len(self._lister._row_limits)), np.int64),
             np.empty((leaves.bit_length() + 2, m + 1), np.int64),
         )
         ended, resume = kernels.FULL, False
@@ -221,6 +237,16 @@ class _Walk:
         lows[:, : self._size], highs[:, : self._size] = first[:, self._order], last[:, self._order]
         labels, sizes = np.full(len(places), self._label), np.full(len(places), self._size)
         self._lister._store.add(Blocks(labels, sizes, rays, lows, highs, sums.copy()))
+
+
+def _place(rays: Rays, condition: CodedCondition) -> tuple[int, int]:
+    """The ray of a condition, and its position there."""
+    feature, op, code, _ = condition
+    n_values = rays.columns[feature].n_values
+    position = {Op.GE: code, Op.LT: n_values - code}.get(op, 1)
+    alike = np.flatnonzero(rays.features == feature).tolist()
+    found = (ray for ray in alike if rays.condition(ray, position) == condition)
+    return next(found), position
 
 
 def squeezed(levels: Levels, values: Whole, top: int, floor: int) -> tuple[Levels, Whole, Whole]:

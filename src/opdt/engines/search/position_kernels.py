@@ -17,7 +17,7 @@ Levels = NDArray[np.int32]
 NEG = -(1 << 62)
 DONE, FULL = 0, 1  # how `list_pair` ended
 AT, RECORDS, BEST = 0, 1, 2  # places in `state`
-VALUE, GAIN, COVERED, ERRORS, SIGNATURE, DEMANDS = 0, 1, 2, 3, 4, 6  # columns of sums over rows
+VALUE, GAIN, COVERED, ERRORS, SIGNATURE, LIMITED = 0, 1, 2, 3, 4, 6  # columns of sums over rows
 
 
 @kernel
