@@ -21,7 +21,7 @@ def solve() -> Callable[..., Answer]:
     def run(model: Model, solver: str = "highs") -> Answer:
         pytest.importorskip({"highs": "highspy", "scip": "pyscipopt"}[solver])
         listener = Listener(Budget(seconds=60).start())
-        loaded = get_adapter(solver).load(model, Settings(seconds=60), listener)
+        loaded = get_adapter(solver).load(model, Settings(), listener)
         return supervise(loaded, listener, lambda: None)[0]
 
     return run

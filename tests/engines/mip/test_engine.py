@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opdt import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.mip import MIPEngine, engine, paper, scip, solver, vectors
 from opdt.engines.mip.model import Model
@@ -23,12 +24,13 @@ from opdt.errors import (
     EngineFailure,
     EngineUnavailable,
     InputError,
+    MemoryLimit,
     OpdtWarning,
     UnsupportedProblem,
 )
 from opdt.problem import Constraints, Problem, Structure
 from opdt.rules import Condition, Op, Rule
-from opdt.solution import Budget, Progress, Status, StopReason
+from opdt.solution import Budget, Clock, Expired, Progress, Status, StopReason
 from opdt.table import Table
 
 PACKAGES = {"scip": "pyscipopt", "highs": "highspy"}
@@ -240,6 +242,44 @@ def test_the_time_limit_is_kept(name: str, formulation: str, noisy: Problem) -> 
     solution = made.solve(noisy, Budget(seconds=0.5))
     assert (solution.stopped_by, solution.status) == (StopReason.TIME, Status.FEASIBLE)
     assert solution.value < solution.bound
+
+
+class Ending(Clock):
+    """A clock whose time is up when it is looked at once too often."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(Budget(seconds=60))
+        self.looks = looks
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks < 0:
+            raise Expired(StopReason.TIME)
+
+
+@pytest.mark.parametrize("formulation", ["paper", "path"])
+@pytest.mark.parametrize("looks", [0, 1, 2, 5, 15])
+def test_building_a_model_ends_with_the_time(formulation: str, looks: int, noisy: Problem) -> None:
+    pytest.importorskip("highspy")
+    made = MIPEngine(solver="highs", formulation=formulation, warm_start="search")
+    clock = Ending(looks)
+    solution = made.solve(noisy, clock)
+    assert clock.looks < 0
+    assert solution.stopped_by is StopReason.TIME
+    assert solution.rule == discover(noisy.table, w=3).rule  # the start is there
+    assert solution.bound == np.bincount(noisy.table.labels).max()
+    alone = replace(made, warm_start=False).solve(noisy, Ending(looks))
+    assert (alone.rule, alone.value, alone.bound) == (None, 0, solution.bound)
+
+
+@pytest.mark.parametrize("formulation", ["paper", "path"])
+def test_a_model_that_does_not_fit_is_refused(formulation: str, noisy: Problem) -> None:
+    made = MIPEngine(solver="highs", formulation=formulation, warm_start=False)
+    with pytest.raises(
+        MemoryLimit,
+        match=r"^the mixed-integer model needs about \S+ [kM]B of memory and 100 kB are free; use ",
+    ):
+        made.solve(noisy, Budget(memory=100_000))
 
 
 def test_the_node_limit_is_kept(name: str, noisy: Problem) -> None:

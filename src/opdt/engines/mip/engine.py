@@ -25,11 +25,12 @@ from opdt.engines.tree import SplitTree
 from opdt.errors import EngineFailure, InputError
 from opdt.problem import Chain, CodedRule, Problem
 from opdt.rules import Rule
-from opdt.solution import Clock, StopReason
+from opdt.solution import Clock, Expired, StopReason
 
 FORMULATIONS = ("paper", "path")
 # A warm start may violate rows by rounding errors of its sums, no more.
 START_TOLERANCE = 1e-9
+UNFINISHED = "none: a limit was reached while the model was built"
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,6 @@ class Task:
         """The solver's settings for what is left of the budget."""
         budget = self.clock.budget
         return Settings(
-            seconds=self.clock.remaining(),
             nodes=budget.nodes,
             memory=budget.memory,
             threads=1 if budget.threads is None else budget.n_threads,
@@ -219,11 +219,17 @@ def run(task: Task, model: Model, journal: Journal, read: Read) -> Answer:
     """Solve one model within the budget, keeping the trace."""
     if reason := task.clock.stop(journal.nodes):
         return Answer(None, float("inf"), 0, reason)
+    if task.clock.remaining() < task.adapter.STARTUP * model.n_entries:
+        return Answer(None, float("inf"), 0, StopReason.TIME)  # it would begin after the limit
     listener = Listener(task.clock)
     settings = task.settings()
     if settings.nodes is not None:
         settings = replace(settings, nodes=settings.nodes - journal.nodes)
-    loaded = task.adapter.load(model, settings, listener)
+    try:
+        loaded = task.adapter.load(model, settings, listener)
+        task.clock.check()
+    except Expired as stop:
+        return Answer(None, float("inf"), 0, stop.reason)
     answer, journal.asked_to_stop = supervise(
         loaded, listener, lambda: journal.update(listener.take(), read)
     )
@@ -262,9 +268,14 @@ def accept(
 def solve_paper(task: Task) -> Outcome:
     """Solve the paper's model."""
     problem = task.problem
-    model, made = paper.formulate(problem, task.engine.scaling)
-    model, started = _with_start(task, model, made)
     journal = Journal(problem, task.clock, problem.ceiling)
+    try:
+        model, made = paper.formulate(problem, task.engine.scaling, clock=task.clock)
+        task.clock.check()
+    except Expired as stop:
+        journal.incumbent(task.start.rule, task.start.tree, bound=float("inf"))
+        return journal.outcome(float("inf"), stop.reason, task.details(journal, [], UNFINISHED))
+    model, started = _with_start(task, model, made)
 
     def read(x: Floats) -> tuple[CodedRule | None, SplitTree]:
         tree = vectors.to_tree(made, x)
@@ -323,7 +334,12 @@ def solve_paths(task: Task) -> Outcome:
         if journal.gain is not None and ceilings[at] <= journal.gain:
             continue  # even covering every gaining row would not beat the incumbent
         floor = _floor(problem, journal.gain)
-        path = formulate_path(problem, chain, label, floor)
+        try:
+            path = formulate_path(problem, chain, label, floor, task.clock)
+        except Expired as stop:
+            stopped = stop.reason
+            settled += ceilings[at:]
+            break
         if path is None:
             continue
         models.append(path.model)

@@ -13,6 +13,7 @@ from opdt.errors import UnsupportedProblem
 from opdt.solution import StopReason
 
 HAS_PRIORITIES = True
+STARTUP = 0.0
 
 
 def version() -> str:
@@ -55,6 +56,9 @@ class GurobiRun:
         gurobipy: Any = import_module("gurobipy")
 
         gurobi, codes = self._gurobi, gurobipy.GRB
+        seconds = self._listener.clock.remaining()
+        if np.isfinite(seconds):
+            gurobi.Params.TimeLimit = max(0.0, seconds)
         try:
             gurobi.optimize(self._called)
         except gurobipy.GurobiError as error:
@@ -99,8 +103,6 @@ def _set_parameters(gurobi: Any, settings: Settings) -> None:
     gurobi.Params.Seed = settings.seed
     gurobi.Params.MIPGap = 0.0
     gurobi.Params.MIPGapAbs = settings.gap
-    if np.isfinite(settings.seconds):
-        gurobi.Params.TimeLimit = max(0.0, settings.seconds)
     if settings.nodes is not None:
         gurobi.Params.NodeLimit = settings.nodes
     if settings.memory is not None:

@@ -13,6 +13,7 @@ from opdt.errors import EngineFailure
 from opdt.solution import StopReason
 
 HAS_PRIORITIES = False
+STARTUP = 2e-6  # HiGHS copies and presolves a model before it looks at a limit
 
 
 def version() -> str:
@@ -39,7 +40,7 @@ class HighsRun:
         # HiGHS keeps one pool of threads per process, made for the first number asked for.
         highspy.Highs.resetGlobalScheduler(True)
         _set_options(highs, settings)
-        highs.passModel(_problem(model))
+        _pass_model(highs, model)
         if model.start is not None:
             solution = highspy.HighsSolution()
             solution.col_value = model.start.tolist()
@@ -50,7 +51,9 @@ class HighsRun:
 
     def solve(self) -> Answer:
         """Solve; highspy releases Python's lock meanwhile."""
-        highs = self._highs
+        highs, seconds = self._highs, self._listener.clock.remaining()
+        if np.isfinite(seconds):
+            highs.setOptionValue("time_limit", max(0.0, seconds))
         highs.run()
         status, info = highs.getModelStatus(), highs.getInfo()
         stopped = _reason(status)
@@ -81,28 +84,31 @@ def _set_options(highs: Any, settings: Settings) -> None:
     highs.setOptionValue("random_seed", settings.seed)
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_abs_gap", settings.gap)
-    if np.isfinite(settings.seconds):
-        highs.setOptionValue("time_limit", max(0.0, settings.seconds))
     if settings.nodes is not None:
         highs.setOptionValue("mip_max_nodes", int(settings.nodes))
 
 
-def _problem(model: Model) -> Any:
+def _pass_model(highs: Any, model: Model) -> None:
+    """Hand the model over as whole arrays, which is quick; single numbers would take minutes."""
     highspy: Any = import_module("highspy")
 
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = model.n_variables, model.n_rows
-    lp.sense_ = highspy.ObjSense.kMaximize
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = model.cost, model.lower, model.upper
-    lp.row_lower_, lp.row_upper_ = model.row_lower, model.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = model.n_variables, model.n_rows
-    lp.a_matrix_.start_ = model.row_start
-    lp.a_matrix_.index_ = model.column
-    lp.a_matrix_.value_ = model.coefficient
-    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
-    lp.integrality_ = [whole if flag else real for flag in model.integer]
-    return lp
+    highs.passModel(
+        model.n_variables,
+        model.n_rows,
+        model.n_entries,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMaximize),
+        0.0,
+        model.cost,
+        model.lower,
+        model.upper,
+        model.row_lower,
+        model.row_upper,
+        model.row_start.astype(np.int32),
+        model.column.astype(np.int32),
+        model.coefficient,
+        model.integer.astype(np.int32),  # 1 is HighsVarType.kInteger
+    )
 
 
 def _reason(status: Any) -> StopReason:

@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 
 from opdt.engines.mip import bsc, side
 from opdt.engines.mip.model import Builder, Indices, Model
-from opdt.engines.mip.scaling import Columns
+from opdt.engines.mip.scaling import Columns, count_columns
 from opdt.problem import Problem, Structure, VolumeImpurity
+from opdt.solution import Clock
+
+BLOCK_ENTRIES = 1 << 20  # of a model, added at once: a fraction of a second
 
 
 class Variables(NamedTuple):
@@ -79,6 +82,12 @@ class Formulation:
         first = self.structure.n_leaves
         return [(at, leaf - first) for at, leaf in enumerate(self.structure.target_leaves)]
 
+    def blocks(self) -> Iterator[Indices]:
+        """The rows of the table, in blocks that are quickly added to the model."""
+        size = max(1, BLOCK_ENTRIES // max(1, self.columns.n_columns))
+        rows = np.arange(self.problem.table.n_rows)
+        yield from (rows[first : first + size] for first in range(0, len(rows), size))
+
     def leaves_below(self, node: int) -> range:
         """Positions in T_L of the leaves below a node."""
         down = self.structure.depth + 1 - node.bit_length()
@@ -100,7 +109,11 @@ def price(problem: Problem) -> float:
 
 
 def formulate(
-    problem: Problem, scaling: str = "rank", *, structured: bool = True
+    problem: Problem,
+    scaling: str = "rank",
+    *,
+    structured: bool = True,
+    clock: Clock | None = None,
 ) -> tuple[Model, Formulation]:
     """The paper's model of a problem, and where its variables are.
 
@@ -111,8 +124,16 @@ def formulate(
     structured : bool
         Whether Algorithm 1 adds the structure's constraints; without it every node may split
         on every column or not at all.
+    clock : Clock, optional
+        Its limits end the building with `Expired` or `MemoryLimit`.
     """
-    columns, build = Columns.of(problem, scaling), Builder()
+    build = Builder(clock)
+    # The branching constraints have an entry for every row and step to a leaf: on the left for each
+    # column, on the right for each feature.
+    table, steps = problem.table, problem.structure.n_leaves * problem.structure.depth
+    width = count_columns(problem) + table.n_features
+    build.expect(entries=table.n_rows * width * steps // 2)
+    columns = Columns.of(problem, scaling)
     made = Formulation(problem, columns, build, add_variables(problem, columns, build))
     for family in FAMILIES:
         family(made)
@@ -225,18 +246,18 @@ def left_branching(f: Formulation) -> None:
 
     For all i in N, t in T_L and s in A_L(t).
     """
-    v, rows = f.variables, np.arange(len(f.variables.z))
-    big = 1 + float(f.columns.epsilon.max(initial=0))
-    shifted = f.columns.x + f.columns.epsilon
+    v, big = f.variables, 1 + float(f.columns.epsilon.max(initial=0))
     for leaf, node in f.steps(right=False):
-        f.build.rows(
-            "left_branching",
-            len(rows),
-            (rows[:, None], v.a[:, node - 1], shifted),
-            (rows, v.b[node - 1], -1),
-            (rows, v.z[:, leaf], big),
-            upper=big,
-        )
+        for here in f.blocks():
+            rows = np.arange(len(here))
+            f.build.rows(
+                "left_branching",
+                len(rows),
+                (rows[:, None], v.a[:, node - 1], f.columns.x[here] + f.columns.epsilon),
+                (rows, v.b[node - 1], -1),
+                (rows, v.z[here, leaf], big),
+                upper=big,
+            )
 
 
 def right_branching(f: Formulation) -> None:
@@ -244,16 +265,18 @@ def right_branching(f: Formulation) -> None:
 
     For all i in N, t in T_L and s in A_R(t).
     """
-    v, rows = f.variables, np.arange(len(f.variables.z))
+    v = f.variables
     for leaf, node in f.steps(right=True):
-        f.build.rows(
-            "right_branching",
-            len(rows),
-            (rows[:, None], v.a[:, node - 1], f.columns.x),
-            (rows, v.b[node - 1], -1),
-            (rows, v.z[:, leaf], -1),
-            lower=-1,
-        )
+        for here in f.blocks():
+            rows = np.arange(len(here))
+            f.build.rows(
+                "right_branching",
+                len(rows),
+                (rows[:, None], v.a[:, node - 1], f.columns.x[here]),
+                (rows, v.b[node - 1], -1),
+                (rows, v.z[here, leaf], -1),
+                lower=-1,
+            )
 
 
 def single_prediction(f: Formulation) -> None:

@@ -11,7 +11,7 @@ every feature of the chain share their z.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 
@@ -23,8 +23,12 @@ from opdt.engines.mip.side import safe_precision
 from opdt.problem import Chain, CodedCondition, CodedRule, Level, Problem, simplify
 from opdt.problem.coded import holds
 from opdt.rules import Op
+from opdt.solution import Budget, Clock
 
-Entries = tuple[Indices, Indices, Floats]  # cells, variables, coefficients
+Entries = tuple[Indices, Indices, Floats]  # rows, variables, coefficients
+Held = Callable[[Indices], Iterator[Entries]]  # of some cells, each of which has a row
+BLOCK_CELLS = 1 << 13  # whose rows are added at once
+LOOK_EVERY = 1 << 14  # conditions after which the clock is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,31 +67,47 @@ class Cells:
     weight: Floats
 
     @classmethod
-    def of(cls, problem: Problem, chain: Chain, label: int) -> Cells:
-        """The cells of a chain's features."""
+    def of(cls, problem: Problem, chain: Chain, label: int, clock: Clock) -> Cells:
+        """The cells of a chain's features, in the order of their codes."""
         objective = problem.objective
-        features = sorted({feature for level in chain for feature in level.features})
-        codes = np.column_stack([problem.table.columns[feature].codes for feature in features])
-        _, first, cell = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        first, cell = np.zeros(1, np.int64), np.zeros(problem.table.n_rows, np.int64)
+        for feature in sorted({feature for level in chain for feature in level.features}):
+            clock.check()
+            column = problem.table.columns[feature]
+            finer = cell * (column.n_values + 1) + (column.codes + 1)
+            _, first, cell = np.unique(finer, return_index=True, return_inverse=True)
+            if len(first) == problem.table.n_rows:
+                break  # every row is a cell of its own
         wrong, n_cells = objective.wrong(label), len(first)
         gain, weight = np.zeros((2, n_cells)), np.zeros((2, n_cells))
-        place = (wrong.astype(np.int64), cell.ravel())
+        place = (wrong.astype(np.int64), cell)
         np.add.at(gain, place, objective.gains(label) * float(objective.unit))
         np.add.at(weight, place, objective.weights / objective.weight_scale)
         return cls(first.astype(np.int64), gain, weight)
 
 
 def formulate_path(
-    problem: Problem, chain: Chain, label: int, floor: float | None = None
+    problem: Problem,
+    chain: Chain,
+    label: int,
+    floor: float | None = None,
+    clock: Clock | None = None,
 ) -> Path | None:
     """The model of the best rule of a chain and a class; None where a level has no condition.
 
-    `floor` is a VI that the rule has to reach: that of the best rule known so far, and a bit.
+    `floor` is a VI that the rule has to reach: that of the best rule known so far, and a bit. The
+    limits of the clock end the building with `Expired` or `MemoryLimit`.
     """
-    menus = [_menu(problem, level, label) for level in chain]
+    clock = clock or Budget().start()
+    build = Builder(clock)
+    known: dict[Level, list[CodedCondition | None]] = {}
+    for level in chain:
+        if level not in known:
+            known[level] = _menu(build, problem, level, label)
+    menus = [known[level] for level in chain]
     if not all(menus):
         return None
-    build, cells = Builder(), Cells.of(problem, chain, label)
+    cells = Cells.of(problem, chain, label, clock)
     choices, held = [], []
     for depth, menu in enumerate(menus):
         u = build.variables(f"u_{depth}", range(len(menu)), priority=1)
@@ -108,20 +128,24 @@ def formulate_path(
     return Path(problem, label, model, tuple(map(tuple, menus)), tuple(choices))
 
 
-def _menu(problem: Problem, level: Level, label: int) -> list[CodedCondition | None]:
+def _menu(
+    build: Builder, problem: Problem, level: Level, label: int
+) -> list[CodedCondition | None]:
     """What a level may apply, None for nothing, without thresholds that cannot be needed."""
-    conditions = problem.conditions_at(level)
-    if _may_thin(problem, level):
-        useful: dict[tuple[int, Op], set[int]] = {}
-        kept = []
-        for condition in conditions:
-            key = condition.feature, condition.op
-            if condition.op.is_threshold and key not in useful:
-                useful[key] = _useful(problem, *key, label)
-            if condition.code in useful.get(key, {condition.code}):
-                kept.append(condition)
-        conditions = kept
-    return [*([None] if level.vacuous else []), *conditions]
+    menu: list[CodedCondition | None] = [None] if level.vacuous else []
+    thin = _may_thin(problem, level)
+    for feature in level.features:
+        useful: dict[Op, set[int]] = {}
+        conditions = problem.conditions_of(feature, right=level.right, left=level.left)
+        for at, condition in enumerate(conditions):
+            op = condition.op
+            if at % LOOK_EVERY == 0:
+                build.expect(variables=len(menu))
+            if thin and op.is_threshold and op not in useful:
+                useful[op] = _useful(problem, feature, op, label)
+            if op not in useful or condition.code in useful[op]:
+                menu.append(condition)
+    return menu
 
 
 def _may_thin(problem: Problem, level: Level) -> bool:
@@ -158,56 +182,60 @@ def _held(
     menu: list[CodedCondition | None],
     u: Indices,
     cells: Cells,
-) -> Entries:
-    """The sum s_d for every cell, as entries of a matrix."""
-    parts: list[Entries] = []
-    everywhere = np.arange(len(cells.first), dtype=np.int64)
+) -> Held:
+    """The sum s_d of some cells, as entries of a matrix with a row for each of them."""
     families: dict[tuple[int, Op], list[int]] = {}
     for at, condition in enumerate(menu):
-        if condition is None:
-            parts.append(_constant(everywhere, u[at]))
-        else:
+        if condition is not None:
             families.setdefault((condition.feature, condition.op), []).append(at)
+    sums: dict[tuple[int, Op], Indices] = {}
     for (feature, op), members in families.items():
-        codes = problem.table.columns[feature].codes[cells.first]
-        values = np.array([menu[at].code for at in members])  # type: ignore[union-attr]
-        own = u[members]
-        stem = f"{depth}_{feature}"
+        own, stem = u[members], f"{depth}_{feature}"
         if op is Op.GE:
-            sums = _running_sums(build, f"ge_{stem}", own)
-            rank = np.searchsorted(values, codes, side="right") - 1
-            parts.append(_entries(everywhere, sums, rank))
+            sums[feature, op] = _running_sums(build, f"ge_{stem}", own)
         elif op is Op.LT:
-            sums = _running_sums(build, f"lt_{stem}", own[::-1])[::-1]
-            rank = np.searchsorted(values, codes, side="right")
-            rank = np.where((rank < len(values)) & (codes >= 0), rank, -1)
-            parts.append(_entries(everywhere, sums, rank))
+            sums[feature, op] = _running_sums(build, f"lt_{stem}", own[::-1])[::-1]
         elif op is Op.NE:
-            total = build.variables(f"ne_{stem}", integer=False)
+            sums[feature, op] = total = build.variables(f"ne_{stem}", integer=False)
             build.row("running_sums", (own, 1), (total, -1), lower=0, upper=0)
-            present = everywhere[codes >= 0]
-            parts.append(_constant(present, total))
-            cells_, variables, ones = _entries(everywhere, own, codes.astype(np.int64))
-            parts.append((cells_, variables, -ones))
-        else:
-            for at in members:
-                condition = menu[at]
-                assert condition is not None
-                here = everywhere[holds(condition, codes)]
-                parts.append(_constant(here, u[at]))
-    rows, variables, coefficients = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rows, variables, coefficients
+    free = [u[at] for at, condition in enumerate(menu) if condition is None]
+    values = {
+        key: np.array([menu[at].code for at in members])  # type: ignore[union-attr]
+        for key, members in families.items()
+    }
+
+    def entries(here: Indices) -> Iterator[Entries]:
+        rows = np.arange(len(here))
+        for variable in free:
+            yield rows, np.full(len(rows), variable), np.ones(len(rows))
+        for (feature, op), members in families.items():
+            codes = problem.table.columns[feature].codes[cells.first[here]]
+            if op is Op.GE:
+                rank = np.searchsorted(values[feature, op], codes, side="right") - 1
+                yield _ranked(rows, sums[feature, op], rank)
+            elif op is Op.LT:
+                rank = np.searchsorted(values[feature, op], codes, side="right")
+                rank = np.where((rank < len(members)) & (codes >= 0), rank, -1)
+                yield _ranked(rows, sums[feature, op], rank)
+            elif op is Op.NE:
+                present = rows[codes >= 0]
+                yield present, np.full(len(present), sums[feature, op]), np.ones(len(present))
+                there, variables, ones = _ranked(rows, u[members], codes.astype(np.int64))
+                yield there, variables, -ones
+            else:
+                for at in members:
+                    condition = menu[at]
+                    assert condition is not None
+                    there = rows[holds(condition, codes)]
+                    yield there, np.full(len(there), u[at]), np.ones(len(there))
+
+    return entries
 
 
-def _constant(cells: Indices, variable: Indices) -> Entries:
-    """The same variable in each of the cells."""
-    return cells, np.full(len(cells), variable), np.ones(len(cells))
-
-
-def _entries(cells: Indices, variables: Indices, rank: NDArray[np.int64]) -> Entries:
-    """One entry per cell whose rank is not negative: the variable of that rank."""
+def _ranked(rows: Indices, variables: Indices, rank: NDArray[np.int64]) -> Entries:
+    """One entry per row whose rank is not negative: the variable of that rank."""
     there = rank >= 0
-    return cells[there], variables[rank[there]], np.ones(int(there.sum()))
+    return rows[there], variables[rank[there]], np.ones(int(there.sum()))
 
 
 def _running_sums(build: Builder, name: str, own: Indices) -> Indices:
@@ -229,7 +257,7 @@ def _running_sums(build: Builder, name: str, own: Indices) -> Indices:
 
 
 def _cover(
-    build: Builder, cells: Cells, held: list[Entries], *, both: bool
+    build: Builder, cells: Cells, held: list[Held], *, both: bool
 ) -> tuple[Indices, Indices]:
     """Variables z of right and wrong rows of each cell, shape (n_cells,) each, and their rows.
 
@@ -243,36 +271,25 @@ def _cover(
         ("covered_if_held", right, z[0]),
         ("wrong_if_held", wrong if both else wrong[:0], z[1]),
     ):
-        place = np.full(n_cells, -1)
-        place[used] = np.arange(len(used))
         for entries in held:
-            build.rows(
-                name,
-                len(used),
-                (place[used], variables[used], 1),
-                *_placed(entries, place, -1.0),
-                upper=0,
-            )
-    place = np.full(n_cells, -1)
-    place[wrong] = np.arange(len(wrong))
-    terms = [term for entries in held for term in _placed(entries, place, -1.0)]
-    build.rows(
-        "wrong_where_held",
-        len(wrong),
-        (place[wrong], z[1][wrong], 1),
-        *terms,
-        lower=1 - len(held),
-    )
+            for here in _blocks(used):
+                own = (np.arange(len(here)), variables[here], 1)
+                build.rows(name, len(here), own, *_negated(entries(here)), upper=0)
+    for here in _blocks(wrong):
+        own = (np.arange(len(here)), z[1][here], 1)
+        terms = (term for entries in held for term in _negated(entries(here)))
+        build.rows("wrong_where_held", len(here), own, *terms, lower=1 - len(held))
     return z[0], z[1]
 
 
-def _placed(
-    entries: Entries, place: Indices, factor: float
-) -> Iterator[tuple[Indices, Indices, Floats]]:
-    """The entries of the cells that have a row."""
-    cells, variables, values = entries
-    there = place[cells] >= 0
-    yield place[cells[there]], variables[there], factor * values[there]
+def _blocks(cells: Indices) -> Iterator[Indices]:
+    """The cells, so many at a time that adding their rows takes a fraction of a second."""
+    yield from (cells[at : at + BLOCK_CELLS] for at in range(0, len(cells), BLOCK_CELLS))
+
+
+def _negated(entries: Iterator[Entries]) -> Iterator[Entries]:
+    for rows, variables, values in entries:
+        yield rows, variables, -values
 
 
 def _limits(build: Builder, problem: Problem, cells: Cells, z: tuple[Indices, Indices]) -> None:

@@ -89,6 +89,12 @@ class Columns:
         return int(np.flatnonzero((self.feature == feature) & (self.level == level))[0])
 
 
+def count_columns(problem: Problem) -> int:
+    """The number of columns that `Columns.of` makes."""
+    columns = problem.table.columns
+    return sum(1 if column.kind is Kind.NUMERIC else column.n_values for column in columns)
+
+
 def scaled(column: Column, scaling: str) -> Floats:
     """The distinct values of a numeric column scaled to [0, 1], shape (n_values,).
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from opdt.engines.mip.model import Floats, Model
 from opdt.engines.mip.solver import Answer, Listener, Settings
-from opdt.solution import StopReason
+from opdt.solution import Clock, StopReason
 
 HAS_PRIORITIES = True
+STARTUP = 0.0
+LOOK_EVERY = 1000  # variables or rows that are loaded: at most some hundredths of a second
 _INFINITY = 1e19  # what SCIP reports for "no bound" is at least this
 
 _REASONS = {
@@ -49,8 +51,8 @@ class ScipRun:
         self._listener = listener
         self._scip = scip = pyscipopt.Model(model.name)
         scip.hideOutput()
-        self._variables = _load_variables(scip, model, settings.priorities)
-        _load_rows(scip, model, self._variables)
+        self._variables = _load_variables(scip, model, settings.priorities, listener.clock)
+        _load_rows(scip, model, self._variables, listener.clock)
         _set_parameters(scip, settings)
         if model.start is not None:
             _set_start(scip, model.start, self._variables)
@@ -59,7 +61,9 @@ class ScipRun:
 
     def solve(self) -> Answer:
         """Solve without holding Python's lock, so that another thread can interrupt."""
-        scip = self._scip
+        scip, seconds = self._scip, self._listener.clock.remaining()
+        if np.isfinite(seconds):
+            scip.setParam("limits/time", max(0.0, seconds))
         scip.optimizeNogil()
         status = scip.getStatus()
         x = self._point() if scip.getNSols() else None
@@ -81,9 +85,11 @@ class ScipRun:
         return bound if abs(bound) < _INFINITY else float("inf")
 
 
-def _load_variables(scip: Any, model: Model, priorities: bool) -> list[Any]:
+def _load_variables(scip: Any, model: Model, priorities: bool, clock: Clock) -> list[Any]:
     variables = []
     for at, name in enumerate(model.names):
+        if at % LOOK_EVERY == 0:
+            clock.check()
         whole = bool(model.integer[at])
         binary = whole and model.lower[at] >= 0 and model.upper[at] <= 1
         variable = scip.addVar(
@@ -100,10 +106,12 @@ def _load_variables(scip: Any, model: Model, priorities: bool) -> list[Any]:
     return variables
 
 
-def _load_rows(scip: Any, model: Model, variables: list[Any]) -> None:
+def _load_rows(scip: Any, model: Model, variables: list[Any], clock: Clock) -> None:
     scip_types: Any = import_module("pyscipopt.scip")
     terms = [scip_types.Term(variable) for variable in variables]
     for row in range(model.n_rows):
+        if row % LOOK_EVERY == 0:
+            clock.check()
         entries = slice(model.row_start[row], model.row_start[row + 1])
         pairs = zip(model.column[entries], model.coefficient[entries].tolist(), strict=True)
         expression = scip_types.Expr({terms[column]: value for column, value in pairs})
@@ -123,8 +131,6 @@ def _set_parameters(scip: Any, settings: Settings) -> None:
     scip.setParam("limits/gap", 0.0)
     scip.setParam("limits/absgap", settings.gap)
     scip.setParam("randomization/randomseedshift", settings.seed)
-    if np.isfinite(settings.seconds):
-        scip.setParam("limits/time", max(0.0, settings.seconds))
     if settings.nodes is not None:
         scip.setParam("limits/totalnodes", settings.nodes)
     if settings.memory is not None:

@@ -34,9 +34,8 @@ SOLVERS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits and switches of one solve, the same for every solver."""
+    """Limits and switches of one solve, the same for every solver; the clock has the time."""
 
-    seconds: float = float("inf")
     nodes: int | None = None
     memory: int | None = None  # bytes
     threads: int = 1
@@ -98,7 +97,7 @@ class Run(Protocol):
     """A model loaded into a solver."""
 
     def solve(self) -> Answer:
-        """Solve; called once, in a thread of its own."""
+        """Solve within the time that is left by now; called once, in a thread of its own."""
 
     def interrupt(self) -> None:
         """Ask the running solver to stop soon; called from another thread."""
@@ -108,9 +107,10 @@ class Adapter(Protocol):
     """A module with a solver's adapter."""
 
     HAS_PRIORITIES: bool
+    STARTUP: float  # seconds for each entry of a model in which no limit is looked at
 
     def load(self, model: Model, settings: Settings, listener: Listener) -> Run:
-        """Load a model."""
+        """Load a model; what takes long looks at the listener's clock, which raises `Expired`."""
 
     def version(self) -> str:
         """Name and version of the solver."""
@@ -132,7 +132,7 @@ def get_adapter(name: str) -> Adapter:
 def supervise(
     run: Run, listener: Listener, tick: Callable[[], None]
 ) -> tuple[Answer, StopReason | None]:
-    """Run a solver in a thread, and stop it on Ctrl-C or the cancel flag.
+    """Run a solver in a thread, and stop it on Ctrl-C, the cancel flag, or past its time.
 
     Returns the answer and, beside it, why the solver was asked to stop, if it was: it may have
     been done by then. `tick` is called in this thread a few times a second; a
@@ -148,7 +148,7 @@ def supervise(
 
     threading.Thread(target=work, name="opdt-mip", daemon=True).start()
     reason: StopReason | None = None
-    cancel = listener.clock.budget.cancel
+    clock, cancel = listener.clock, listener.clock.budget.cancel
     while True:
         try:
             finished = done.wait(TICK)
@@ -164,11 +164,14 @@ def supervise(
             finished = done.is_set()
         if finished:
             break
-        if reason is not None or listener.failure is not None:
+        late = clock.remaining() < -TICK  # some parts of a solver look at no limit of their own
+        if late or reason is not None or listener.failure is not None:
             run.interrupt()  # again at every turn: a solver forgets it while starting up
     if listener.failure is not None:
         raise listener.failure
     answer = answers[0]
+    if answer.stopped_by is StopReason.INTERRUPTED and reason is None and clock.remaining() <= 0:
+        answer = answer._replace(stopped_by=StopReason.TIME)
     if reason is not None and answer.stopped_by is not StopReason.FINISHED:
         answer = answer._replace(stopped_by=reason)
     return answer, reason

@@ -83,6 +83,8 @@ def _split(
 
 def _set_tests(f: Formulation, model: Model, x: Floats) -> None:
     """Set u_fs, which says that the right branch of node s tests a required feature."""
+    if not f.problem.required:
+        return
     place = {name: at for at, name in enumerate(model.names)}
     for feature in f.problem.required:
         own = f.columns.of_feature(feature)
