@@ -16,10 +16,10 @@ import pytest
 from opdt.arguments import resolve_budget, resolve_constraints, resolve_structure
 from opdt.discover import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.errors import InputError
+from opdt.errors import InputError, MemoryLimit
 from opdt.problem import Constraints, Structure, write_structure
 from opdt.rules import Condition, Rule
-from opdt.solution import Budget, Status, StopReason
+from opdt.solution import Budget, Clock, Expired, Status, StopReason
 from opdt.table import Table, read_frame
 
 DATA = {
@@ -144,6 +144,50 @@ def test_the_time_runs_from_the_call(monkeypatch, tmp_path):
     assert late.stopped_by is StopReason.TIME
     in_time = discover(path, "state", target="ill", engine=EXACT, time_limit=10)
     assert (in_time.rule, in_time.seconds) == (OLD, 7)
+
+
+class Ending(Clock):
+    """A clock whose time is up when it is looked at once too often."""
+
+    def __init__(self, looks):
+        super().__init__(Budget(seconds=60))
+        self.looks = looks
+
+    def check(self):
+        self.looks -= 1
+        if self.looks < 0:
+            raise Expired(StopReason.TIME)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2, 3])
+def test_coding_ends_with_the_time(looks):
+    clock = Ending(looks)
+    solution = discover(DATA, LABELS, engine=EXACT, budget=clock)
+    assert clock.looks < 0
+    assert (solution.rule, solution.bound) == (None, 6)
+    assert solution.stopped_by is StopReason.TIME
+
+
+def test_a_table_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr("opdt.arguments.available", lambda: 50)
+    with pytest.raises(
+        MemoryLimit,
+        match=r"^coding 6 rows of 3 columns needs about 72 bytes of memory and 50 bytes are free; ",
+    ):
+        discover(DATA, LABELS)
+
+
+def test_memory_that_runs_out_while_coding_is_told_in_one_sentence(monkeypatch):
+    def build(*_, **__):
+        raise MemoryError("Unable to allocate 3 GiB")
+
+    monkeypatch.setattr(Table, "build", build)
+    with pytest.raises(
+        MemoryLimit,
+        match=r"^coding 6 rows of 3 columns needs more memory than there is \(Unable to allocate 3 "
+        r"GiB\); take fewer rows or columns, ",
+    ):
+        discover(DATA, LABELS)
 
 
 def test_a_clock_in_the_place_of_a_budget_runs_on(monkeypatch, table):

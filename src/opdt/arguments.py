@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from opdt.errors import InputError
+from opdt.errors import InputError, MemoryLimit, first_line
+from opdt.machine import available, refuse_beyond
 from opdt.optional import require
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget, Clock
-from opdt.table import Table
+from opdt.table import Source, Table, open_source
+from opdt.table.sparse import SparseSource
 
 StructureLike = Structure | Sequence[str] | str | Path | None
 Groups = Mapping[str, Iterable[str]]
+
+# Bytes of each cell of a coded table at least, and of each row of a column while it is coded; what
+# is smaller than the last is not worth a look at the memory.
+CODE_BYTES, WORKING_BYTES, LARGE = 4, 32, 1 << 26
+TOO_LARGE = "take fewer rows or columns, or let files be read in pieces by 'memory_limit'"
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b", re.IGNORECASE)
 
@@ -29,11 +35,12 @@ def resolve_table(
     y: Any,
     sample_weight: Any,
     kinds: Mapping[str, str] | None,
-    watch: Callable[[], None] | None = None,
+    clock: Clock | None = None,
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
-    `watch` is called from time to time while the data are coded, and may raise to end that.
+    The clock's limits end the coding of the data with `Expired`; what does not fit into memory is
+    refused.
     """
     if is_partitioned(X):
         raise InputError(
@@ -41,8 +48,7 @@ def resolve_table(
             "OPDTClassifier take partitions."
         )
     if not isinstance(X, Table):
-        watching = {"watch": watch} if "watch" in signature(Table.build).parameters else {}
-        return Table.build(X, y, sample_weight=sample_weight, kinds=kinds, **watching)  # type: ignore[arg-type]
+        return _coded(open_source(X), y, sample_weight, kinds, clock or Budget().start())
     for name, given in (("y", y), ("sample_weight", sample_weight), ("kinds", kinds)):
         if given is not None:
             raise InputError(
@@ -50,6 +56,38 @@ def resolve_table(
                 "put it into Table.build."
             )
     return X
+
+
+def _coded(
+    source: Source, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None, clock: Clock
+) -> Table:
+    n_rows, n_columns, threads = source.n_rows, len(source.names), clock.budget.n_threads
+    what = f"coding {n_rows:,} rows of {n_columns:,} columns"
+    dense = 0 if isinstance(source, SparseSource) else n_rows * n_columns * CODE_BYTES
+    working = n_rows * threads * WORKING_BYTES  # a column for each thread
+
+    def watch() -> None:
+        clock.check()
+        if dense > LARGE:
+            refuse_beyond(working, _free(), what, TOO_LARGE)
+
+    refuse_beyond(dense, _free(), what, TOO_LARGE)
+    try:
+        return Table.build(
+            source, y, sample_weight=sample_weight, kinds=kinds, watch=watch, threads=threads
+        )
+    except MemoryLimit:
+        raise
+    except MemoryError as error:
+        said = first_line(error)
+        raise MemoryLimit(
+            f"{what} needs more memory than there is ({said}); {TOO_LARGE}."
+        ) from None
+
+
+def _free() -> float:
+    free = available()
+    return float("inf") if free is None else free
 
 
 def resolve_structure(

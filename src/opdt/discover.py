@@ -118,7 +118,7 @@ def discover(
         if not isinstance(X, Table):
             X = open_source(X)  # a file is read in one go
             clock.check()
-        table = resolve_table(X, y, sample_weight, kinds, clock.check)
+        table = resolve_table(X, y, sample_weight, kinds, clock)
     except Expired as stop:
         empty = demands.min_coverage == 0
         return Solution(
