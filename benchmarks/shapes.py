@@ -14,15 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from common import (
     HERE,
@@ -39,104 +36,13 @@ from common import (
     versions,
 )
 from publish import PAGE, machine_line, replaced
+from sections.shape_cases import GB, Case, cases, series
 from tables import scaling_grid
-
-from opdt.datasets import names
 
 CHILD = HERE / "children" / "shape.py"
 LOG = RESULTS / "shapes.jsonl"
 SEED, THREADS = 0, 2
-GB, MB = 1e9, 1e6
-
-
-@dataclass(frozen=True)
-class Case:
-    """One table and one question; `aim` in seconds, `aim_memory` in bytes beyond the data."""
-
-    key: str  # the number of the shape, with a letter where it has several
-    name: str
-    kind: str  # of children/shape.py
-    size: Record
-    depth: int = 2
-    w: float = 10.0
-    target: int | None = None
-    limit: float = 60.0
-    aim: float | None = None
-    aim_memory: float | None = None
-    warm: bool = False
-
-    @property
-    def row(self) -> str:
-        """The number of the shape."""
-        return self.key.rstrip("abcdefghijklmnopqrstuvwxyz")
-
-
-def planted(rows: int, columns: int, *given: float, **more: Any) -> Record:
-    """The size of a planted table: conditions, coverage, share of class 1 inside and outside."""
-    names = ("conditions", "coverage", "inside", "outside")
-    return {"rows": rows, "columns": columns, **dict(zip(names, given, strict=True)), **more}
-
-
-def cases(data: Path | None) -> list[Case]:
-    """The ten shapes."""
-    ones = {"rows": 100_000, "columns": 2_000, "most": 0.1, "pairs": [0.75, 0.72, 0.7, 0.68]}
-    thin = {"rows": 500_000, "columns": 2_000, "most": 0.02, "pairs": [1.0, 0.95, 0.9, 0.85]}
-    text = {"rows": 500_000, "n_levels": [5_000, 1_000], "base": 0.5}
-    drawn = {"n_informative": 10, "n_redundant": 2, "class_sep": 1.0, "flip_y": 0.05}
-    made = {"rows": 30_000, "columns": 23, **drawn}
-    million = planted(1_000_000, 50, 3, 0.125, 0.932, 0.2555)
-    rare2 = planted(2_000_000, 100, 2, 0.001, 0.95, 0.00205, dtype="float32")
-    rare3 = {**rare2, "conditions": 3}
-    several = {"rows": 50_000, "columns": 20, "coverage": 0.1, "inside": 0.95}
-    fraud: Record = {"kind": "binary", "w": 3, "target": 1}
-    folder = str(data) if data else None
-    return [
-        Case("1", "100 × 20,000 numbers, noise 20 %", "planted",
-             planted(100, 20_000, 2, 0.5, 0.8, 0.2), limit=120, aim=60, aim_memory=2 * GB),
-        Case("2a", "500 × 2,000 numbers", "planted",
-             planted(500, 2_000, 2, 0.25, 0.99, 0.33), aim=20),
-        Case("2b", "500 × 2,000 numbers, noise 20 %", "planted",
-             planted(500, 2_000, 2, 0.5, 0.8, 0.2), aim=20),
-        Case("3", "100,000 × 2,000 ones and zeros", size={**ones, "sparse": False}, aim=5, **fraud),
-        Case("4a", "the same, CSR", size={**ones, "sparse": True}, aim=30, **fraud),
-        Case("4b", "500,000 × 2,000, CSR, 1 %", size={**thin, "sparse": True}, aim=30, **fraud),
-        Case("5a", "500,000 rows, 5,000 and 1,000 levels", "levels", text, w=3, target=1, aim=10,
-             aim_memory=2 * GB),
-        Case("5b", "the same, both classes", "levels", text, w=3, aim_memory=2 * GB),
-        Case("6a", "30,000 × 23 rounded numbers", "classification", made, 3, aim=4),
-        Case("6b", "the same, depth 4", "classification", made, 4, limit=240, aim=180),
-        Case("7", "1,000,000 × 50 numbers", "planted", million, 3, limit=120, aim=40),
-        Case("8a", "2,000,000 × 100, 0.3 % positive", "planted", rare2, target=1, limit=120,
-             aim=30),
-        Case("8b", "the same, depth 3", "planted", rare3, 3, target=1, limit=660, aim=600),
-        Case("8c", "the same, depth 2, both classes", "planted", rare2, limit=120),
-        *(Case(f"9{letter}", name, "dataset", {"name": name, "folder": folder}, 5, aim=60)
-          for letter, name in zip("abcdefghijklmno", names(), strict=True)),
-        *(Case(f"10{letter}", f"50,000 × 20 numbers, {n} classes", "classes",
-               {**several, "n_classes": n})
-          for letter, n in zip("abc", (2, 20, 200), strict=True)),
-    ]  # fmt: skip
-
-
-def series() -> Iterator[tuple[str, float, Case]]:
-    """What grows, its size, and the table; the others stay at 20,000 × 20 and depth 2."""
-
-    def case(kind: str, size: Record, depth: int = 2, **more: Any) -> Case:
-        return Case("", "", kind, size, depth, warm=True, limit=30, **more)
-
-    pattern = (2, 0.2, 0.96, 0.38)
-    for rows in (5_000, 20_000, 80_000, 320_000):
-        yield "rows", rows, case("planted", planted(rows, 20, *pattern))
-    for columns in (10, 20, 40, 80, 160):
-        yield "features", columns, case("planted", planted(20_000, columns, *pattern))
-    for count in (50, 200, 800, 3_200):
-        size = {"rows": 20_000, "n_levels": [count, 20], "base": 0.5}
-        yield "levels", count, case("levels", size, w=3)
-    for count in (2, 8, 32, 128):
-        size = {"rows": 20_000, "columns": 20, "coverage": 0.1, "inside": 0.95}
-        yield "classes", count, case("classes", {**size, "n_classes": count})
-    for depth in (1, 2, 3, 4):
-        yield "depth", depth, case("planted", planted(2_000, 10, *pattern), depth)
+MB = 1e6
 
 
 # -- measuring -------------------------------------------------------------------------------
@@ -162,7 +68,7 @@ def child(case: Case, options: argparse.Namespace, source: Path) -> Record:
         "limit": limit,
         "threads": THREADS,
         "memory": int(options.memory * GB),
-        "warm": case.warm or options.warm,
+        "warm": options.warm or options.scaling,
     }
     asked = {"size": order["size"], "limit": limit, "seed": SEED, "warm": order["warm"]}
     patience = 3 * limit + 300  # for making the table, and for a search that overruns its limit
@@ -177,11 +83,18 @@ def child(case: Case, options: argparse.Namespace, source: Path) -> Record:
     except subprocess.TimeoutExpired:
         return {**asked, "status": "ended", "message": f"not back after {patience:g} s"}
     if done.returncode == 0:
-        return asked | json.loads(done.stdout.strip().splitlines()[-1])
+        return {**asked, **json.loads(done.stdout.strip().splitlines()[-1])}
     if done.returncode < 0:
         return {**asked, "status": "died", "message": signal.Signals(-done.returncode).name}
     last = (done.stderr.strip().splitlines() or ["no words"])[-1]
     return {**asked, "status": "died", "message": f"exit {done.returncode}: {last}"}
+
+
+def commit(source: Path) -> str:
+    """The commit of a checkout, and whether it was changed since."""
+    describe = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(describe, cwd=source, capture_output=True, text=True)
+    return done.stdout.strip() or "no commit"
 
 
 def measured(case: Case, options: argparse.Namespace, source: Path) -> Record:
@@ -192,7 +105,7 @@ def measured(case: Case, options: argparse.Namespace, source: Path) -> Record:
             break
         print(f"  (compiled for {short(record['compiling'])}; measured again)", flush=True)
         record = child(case, options, source)
-    return record
+    return {"commit": commit(source), **record}
 
 
 def run_cases(log: Log, options: argparse.Namespace, sources: dict[str, Path]) -> None:
@@ -218,11 +131,9 @@ def run_series(log: Log, options: argparse.Namespace, sources: dict[str, Path]) 
             if (name, code) in ended:
                 continue
             record = median_record([measured(case, options, source) for _ in range(options.repeat)])
-            solved = {"gap": 0.0, "seconds": math.nan} | record
-            solved["gap"] = math.nan if "value" not in record else record["gap"]
-            log.add("scaling", series=name, kind=code, x=x, **solved)
+            log.add("scaling", series=name, kind=code, x=x, **record)
             print(f"  {code}: {name} {x:g}: {sentence(record)}", flush=True)
-            if solved["gap"] != 0:
+            if record.get("gap") != 0:
                 ended.add((name, code))
 
 
@@ -233,7 +144,8 @@ def sentence(record: Record) -> str:
     """One measurement in a line."""
     if "value" not in record:
         return f"{record['status']} ({record['message']})"
-    words = f"{short(record['seconds'])}, {record['status']}, value {record['value']:g}, bound "
+    words = f"{short(record['seconds'])} (processor {short(record['cpu'])}), {record['status']}, "
+    words += f"value {record['value']:g}, bound "
     words += f"{record['bound']:g}, {beyond(record)} beyond {record['data'] / MB:,.0f} MB of data; "
     return f"{words}{record['rule']}; {over_time(record) or 'no samples'}"
 
@@ -263,15 +175,16 @@ def grid(records: Sequence[Record]) -> Grid:
     groups: dict[str, dict[str, list[Record]]] = {}
     for r in records:
         groups.setdefault(r["case"], {}).setdefault(r["code"], []).append(r)
-    compared = any("old" in group for group in groups.values())
+    olds = dict.fromkeys(r["commit"] for r in records if r["code"] == "old")
     rows = []
     for key, group in groups.items():
         new, old = (median_record(group.get(code, [{}])) for code in ("new", "old"))
         facts = (key, new["name"], str(new["depth"]), aims(new))
-        rows.append((*facts, *figures(new), *(against(new, old) if compared else ())))
+        rows.append((*facts, *figures(new), *(against(new, old) if olds else ())))
     header = ("", "table", "depth", "aim", "time", "value", "bound", "result", "data",
-              "peak beyond the data", "value … bound after")  # fmt: skip
-    return Grid((*header, *(("old", "old / new") if compared else ())), rows, n_words=4)
+              "peak beyond the data", "rule", "value … bound after")  # fmt: skip
+    more = (f"old ({', '.join(olds)})", "old / new") if olds else ()
+    return Grid((*header, *more), rows, n_words=4)
 
 
 def aims(record: Record) -> str:
@@ -284,11 +197,12 @@ def aims(record: Record) -> str:
 def figures(record: Record) -> tuple[str, ...]:
     """What was measured."""
     if "value" not in record:
-        return ("–", "–", "–", f"{record['status']}: {record['message']}", "–", "–", "–")
+        return ("–", "–", "–", f"{record['status']}: {record['message']}", *"––––")
     result = "proven" if record["gap"] == 0 else record["stopped_by"]
-    size = f"{record['data'] / MB:,.0f} MB"
     numbers = (f"{record['value']:,g}", f"{record['bound']:,g}")
-    return (short(record["seconds"]), *numbers, result, size, beyond(record), over_time(record))
+    memory = (f"{record['data'] / MB:,.0f} MB", beyond(record))
+    words = (record["rule"].replace("|", "/"), over_time(record))
+    return (short(record["seconds"]), *numbers, result, *memory, *words)
 
 
 def against(new: Record, old: Record) -> tuple[str, str]:
@@ -300,6 +214,16 @@ def against(new: Record, old: Record) -> tuple[str, str]:
         words += f", {old['value']:g} … {old['bound']:g}"
     ratio = f"{old['seconds'] / new['seconds']:.2f} ×" if "value" in new else "–"
     return words, ratio
+
+
+def growth(records: Sequence[Record]) -> Grid:
+    """The exponents; a point without an answer has a line of its own."""
+    fitted = scaling_grid([r for r in records if "value" in r])
+    for r in records:
+        if "value" not in r:
+            words = (r["series"], r["kind"], f"{r['x']:,g}", "–", "–", "–", sentence(r))
+            fitted.rows.append(words)
+    return fitted
 
 
 def newest(section: str, key: str) -> list[Measured]:
@@ -323,7 +247,7 @@ def write_results(*, publish: bool) -> None:
             continue
         if section == "shapes":
             records.sort(key=lambda r: order.index(r["case"]))
-        made = grid(records) if section == "shapes" else scaling_grid(records)
+        made = (grid if section == "shapes" else growth)(records)
         made.write_csv(RESULTS / f"{name}.csv")
         lines = [f"{', '.join(dict.fromkeys(r[key] for r in part.records))}: {machine_line(part)}"
                  for part in parts]  # fmt: skip
@@ -361,9 +285,7 @@ def main() -> None:
     shown = machine() | versions()
     if options.old:
         sources["old"] = options.old.resolve()
-        describe = ["git", "describe", "--always", "--dirty"]
-        told = subprocess.run(describe, cwd=options.old, capture_output=True, text=True)
-        shown["old"] = told.stdout.strip() or "no commit"
+        shown["old"] = commit(options.old)
     print(", ".join(f"{key} {value}" for key, value in shown.items()))
     print(f"seed {SEED}, {THREADS} threads, {options.memory:g} GB, {options.repeat} runs of each")
     if shown["load"] > 0.5:
@@ -371,7 +293,7 @@ def main() -> None:
     log = Log(LOG, quick=options.scale != 1, command=" ".join(sys.argv[1:]))
     (run_series if options.scaling else run_cases)(log, options, sources)
     mine = [r for r in read_log(LOG) if r["run"] == log.run and r["section"] != "run"]
-    print("\n" + (scaling_grid if options.scaling else grid)(mine).markdown())
+    print("\n" + (growth if options.scaling else grid)(mine).markdown())
     write_results(publish=options.publish)
 
 

@@ -195,8 +195,9 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
         "before": peak(reset=True),
         "source": str(Path(opdt.__file__).parent),
     }
-    with event.install_listener("numba:compile", event.TimingListener()) as compiling:
-        watch, solution = Watch(), None
+    timer = event.TimingListener()  # type: ignore[no-untyped-call]
+    with event.install_listener("numba:compile", timer):
+        watch, solution, processor = Watch(), None, time.process_time()
         try:
             solution = opdt.discover(X, y, budget=Budget(**limits, progress=watch), **arguments)
         except Exception as error:  # told as what it is; the run goes on with the next table
@@ -205,13 +206,14 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
             place = traceback.extract_tb(error.__traceback__)[-1]
             words = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
             record |= {"status": status, "message": words}
-        seconds = time.perf_counter() - watch.started
+        seconds, cpu = time.perf_counter() - watch.started, time.process_time() - processor
     if solution is not None:
         record |= told(solution)
     return record | {
         "seconds": seconds,
+        "cpu": cpu,
         "peak": peak(),
-        "compiling": compiling.duration if compiling.done else 0.0,
+        "compiling": timer.duration if timer.done else 0.0,
         "samples": watch.samples(solution, seconds),
     }
 
