@@ -46,6 +46,8 @@ class Switches:
         Visit a set of rays in one order only.
     bits : bool
         Count rows of two-valued rays by bits.
+    strips : bool
+        Bound a box by what each of its sides can add alone.
     large_rows, large_rays : int
         Tables with more rows, or with more rays, are searched by counting cells of binned
         features first.
@@ -56,6 +58,7 @@ class Switches:
     intervals: bool = True
     canonical: bool = True
     bits: bool = True
+    strips: bool = True
     large_rows: int = 20_000
     large_rays: int = 600
 

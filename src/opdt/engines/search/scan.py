@@ -11,6 +11,7 @@ enough for the exact kernels of small tables.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search import cells
+from opdt.engines.search import box_kernels
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Work
-from opdt.engines.search.boxes import Box, groups_of, halves, inner_edges, is_most_of
+from opdt.engines.search.boxes import Box, halves, is_most_of
 from opdt.engines.search.exact import Piece
 from opdt.engines.search.grid import Axis, AxisMaker, Bins, Grid, as_grid
 from opdt.engines.search.jit import announce_compilation
@@ -41,9 +42,9 @@ Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
 # Undecided rows of a box of so many dimensions that are left to the exact kernels.
-LEAF_ROWS = {1: 60_000, 2: 60_000, 3: 3_000, 4: 1_000, 5: 500, 6: 300, 7: 200, 8: 200}
+LEAF_ROWS = {1: 60_000, 2: 60_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
-FEW_POSITIONS = 64  # or so few positions on every ray
+FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
 LADDER = {
     1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 20), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
@@ -52,6 +53,8 @@ QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs 
 # Bins of a dimension when a box of so many is cut.
 INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 MOST_KINDS = 1 << 16  # combinations of kinds of rays that are decided beforehand
+MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
+MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
 TINY = 1_000_000  # steps below which starting threads costs more than it saves
 NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
@@ -69,6 +72,33 @@ class Task(NamedTuple):
         """The value of covering these weights by a rule of the pass `at`."""
         plus, minus = int(self.groups.plus[at]), int(self.groups.minus[at])
         return self.scale * (plus * right - minus * wrong) - self.error * wrong
+
+
+class Region(NamedTuple):
+    """The undecided rows of a box, and the sums of those that it covers always.
+
+    `low` and `tops` (k,) are the box's loosest positions and its extents, `levels` (k, n) are
+    counted from `low`; `fixed` is [gain, weight, error weight].
+    """
+
+    low: Whole
+    tops: Whole
+    levels: NDArray[np.int32]
+    gains: Whole
+    weights: Whole
+    wrong: Whole
+    fixed: Whole
+
+
+class Knives(NamedTuple):
+    """Scratch of `box_kernels.cut_box`."""
+
+    cells: Whole
+    edges: Whole
+    alive: Whole
+    bounds: Whole
+    order: Whole
+    stack: Whole
 
 
 class Layer(NamedTuple):
@@ -90,6 +120,8 @@ class Scan:
         self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
         self._layers: dict[tuple[int, int], Layer] = {}
         self._making = threading.Lock()
+        self._local = threading.local()
+        self._held = self._most_held = 0  # bytes of regions kept for their parts
         self.hint: Box | None = None  # where the value of the best rule is reached
 
     nodes = 0  # none but those already counted
@@ -415,7 +447,7 @@ class Scan:
             else:
                 box = self._box(layer, label, rays, record, size, bound * task.scale)
                 if box is not None:
-                    agenda.add(whole, self._refining(box))
+                    agenda.add(whole, self._refining(agenda, box, None))
 
     def _axis_of(self, layer: Layer) -> dict[int, int]:
         if not hasattr(self, "_axes_of"):
@@ -495,16 +527,97 @@ class Scan:
 
     # -- refining ------------------------------------------------------------------------------
 
-    def _refining(self, box: Box) -> Work:
+    def _refining(self, agenda: Agenda, box: Box, region: Region | None) -> Work:
+        """Settle a box if it is small, else put its parts on the agenda.
+
+        `region` is a larger box opened before; None stands for the whole table.
+        """
+
         def work(slot: int) -> None:
             run = self.run
-            if box.bound + run.scores.offset(len(box.rays)) < run.best:
+            goal = run.best - run.scores.offset(len(box.rays))
+            if box.bound < goal:
                 return
             run.add_counts(NODE)
-            every = np.arange(run.problem.table.n_rows, dtype=np.int32)
-            self.descend(box, every, self._leaf, LEAF_ROWS[len(box.rays)])
+            own = self._open(box, region, goal)
+            if own is None:
+                return
+            if self._is_leaf(own, LEAF_ROWS[len(box.rays)]):
+                self._leaf(box, self._piece(own))
+                return
+            kept = own if self._keeps(own) else None
+            for part in self._cut(box, own, goal):
+                bound = part.bound + run.scores.offset(len(part.rays))
+                agenda.add(bound, self._refining(agenda, part, kept))
 
         return work
+
+    def _keeps(self, region: Region) -> bool:
+        """Whether there is room to keep a region for its parts; else they begin from the table."""
+        if not self._most_held:
+            self._most_held = int(min(MOST_HELD, self.run.clock.room() / 4)) + 1
+        if self._held + region.levels.nbytes + 3 * region.gains.nbytes > self._most_held:
+            return False
+        size = region.levels.nbytes + 3 * region.gains.nbytes
+        self._held += size
+        weakref.finalize(region.levels, self._give_back, size)
+        return True
+
+    def _give_back(self, size: int) -> None:
+        self._held -= size
+
+    def _open(self, box: Box, region: Region | None, goal: int) -> Region | None:
+        """The rows that a box decides on; None where they cannot gain the goal."""
+        region = self._whole(box) if region is None else region
+        k, n = region.levels.shape
+        tops = np.array(box.high, np.int64) - np.array(box.low, np.int64)
+        own = Region(
+            np.array(box.low, np.int64), tops, np.empty((k, n), np.int32),
+            np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
+            region.fixed.copy(),
+        )  # fmt: skip
+        count = box_kernels.keep_undecided(
+            region.levels, own.low - region.low, tops, region.gains, region.weights, region.wrong,
+            own.fixed, own.levels, own.gains, own.weights, own.wrong,
+        )  # fmt: skip
+        own = own._replace(
+            levels=np.ascontiguousarray(own.levels[:, :count]), gains=own.gains[:count].copy(),
+            weights=own.weights[:count].copy(), wrong=own.wrong[:count].copy(),
+        )  # fmt: skip
+        if self.run.switches.strips:
+            most = box_kernels.most_of_strips(own.levels, tops, own.gains)
+        else:
+            most = own.gains[own.gains > 0].sum()
+        return None if own.fixed[0] + most < goal else own
+
+    def _whole(self, box: Box) -> Region:
+        """All rows, seen from a box."""
+        gains, wrong = self.gains(box.label)
+        levels = np.empty((len(box.rays), len(gains)), np.int32)
+        for out, index, low, high in zip(levels, box.rays, box.low, box.high, strict=True):
+            ray, n_values = self.rays.rays[index], self.rays.n_values(self.rays.rays[index])
+            codes = self.rays.columns[ray.feature].codes
+            if ray.op.is_threshold:
+                box_kernels.first_levels(codes, ray.op is Op.LT, n_values, low, high, out)
+            else:
+                fill_levels(out, ray, codes, n_values)
+        low, tops = np.array(box.low, np.int64), np.array(box.high, np.int64)
+        weights = self.run.problem.objective.weights
+        return Region(low, tops - low, levels, gains, weights, wrong, np.zeros(3, np.int64))
+
+    def _piece(self, region: Region) -> Piece:
+        """The rows of a region for the exact kernels."""
+        return Piece(
+            region.levels, region.tops, region.gains, region.weights, region.wrong,
+            tuple(region.fixed.tolist()), self.run.limits,
+            self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
+            self.run.expired,
+        )  # fmt: skip
+
+    def _is_leaf(self, region: Region, most_rows: int) -> bool:
+        """Whether a box is small enough for the exact kernels."""
+        few = float(np.prod(region.tops.astype(float))) <= FEW_POSITIONS**2
+        return len(region.gains) <= most_rows or few
 
     def _leaf(self, box: Box, piece: Piece) -> bool:
         """Settle a box exactly, and offer what it holds."""
@@ -515,99 +628,65 @@ class Scan:
             run.offer(best + offset, box.label, box.rays, box)
         return False
 
-    def descend(
-        self,
-        box: Box,
-        rows: Rows,
-        visit: Callable[[Box, Piece], bool],
-        leaf: int,
-        *,
-        fixed_goal: int | None = None,
+    def _find(
+        self, box: Box, visit: Callable[[Box, Piece], bool], most_rows: int, goal: int
     ) -> None:
-        """Cut a box finer and finer; `visit` the parts that may reach the best value.
-
-        `rows` are all that the box may cover, or more.
-
-        Ends early when a visit returns True or the run is halted. With a `fixed_goal`, the parts
-        that may reach that gain are visited, whatever becomes known meanwhile, halted or not.
-        """
-        gains, wrong = self.gains(box.label)
-        weights = self.run.problem.objective.weights
-        stack = [(box, rows, np.zeros(3, np.int64))]
-        while stack and (fixed_goal is not None or not self.run.halted()):
-            if fixed_goal is not None and self.run.expired():
+        """Visit all small parts of a box that may gain the goal, until a visit returns True."""
+        stack: list[tuple[Box, Region | None]] = [(box, None)]
+        while stack:
+            if self.run.expired():
                 raise Expired
-            box, rows, fixed = stack.pop()
-            goal = fixed_goal
-            if goal is None:
-                goal = self.run.best - self.run.scores.offset(len(box.rays))
-            if box.bound < goal:
+            box, region = stack.pop()
+            if box.bound < goal or (own := self._open(box, region, goal)) is None:
                 continue
-            levels, tops = self._levels(box, rows)
-            active = np.empty(len(rows), np.int32)
-            fixed = fixed.copy()
-            count, mass = cells.split_rows(levels, tops, rows, gains, weights, wrong, active, fixed)
-            if fixed[0] + mass < goal:
-                continue
-            active = active[:count].copy()
-            levels = np.ascontiguousarray(levels[:, :count])
-            piece = Piece(
-                levels, tops, gains[active], weights[active], wrong[active],
-                tuple(fixed.tolist()), self.run.limits,
-                self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
-                self.run.expired,
-            )  # fmt: skip
-            if count <= leaf or max(tops) <= FEW_POSITIONS:
-                if visit(box, piece):
+            if self._is_leaf(own, most_rows):
+                if visit(box, self._piece(own)):
                     return
                 continue
-            stack.extend((part, active, fixed) for part in self._cut(box, piece, goal))
+            stack.extend((part, own) for part in self._cut(box, own, goal, keep_all=True))
 
-    def _levels(self, box: Box, rows: Rows) -> tuple[NDArray[np.int32], Whole]:
-        """Positions of the rows on the box's rays, counted from its loosest side."""
-        tops = np.array(box.high, np.int64) - np.array(box.low, np.int64)
-        levels = np.empty((len(box.rays), len(rows)), np.int32)
-        for out, index, low, high in zip(levels, box.rays, box.low, box.high, strict=True):
-            ray, n_values = self.rays.rays[index], self.rays.n_values(self.rays.rays[index])
-            codes = self.rays.columns[ray.feature].codes
-            if ray.op.is_threshold:
-                mirrored = ray.op is Op.LT
-                cells.clip_levels(codes, rows, mirrored, n_values, low, high, out)
-            else:
-                fill_levels(out, ray, codes[rows], n_values)
-        return levels, tops
+    def _cut(self, box: Box, region: Region, goal: int, *, keep_all: bool = False) -> list[Box]:
+        """Parts of a box that may reach the goal, found by counting finer cells.
 
-    def _cut(self, box: Box, piece: Piece, goal: int) -> list[Box]:
-        """Parts of a box that may reach the goal, found by counting finer cells."""
+        None are left where the cells decide all positions, unless asked to `keep_all`.
+        """
         k = len(box.rays)
-        edges = [inner_edges(piece.levels[d], int(piece.tops[d]), INNER_BINS[k]) for d in range(k)]
-        sizes = np.array([len(e) - 1 for e in edges], np.int64)
-        strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
-        # place t of a dimension holds the levels edges[t] < level <= edges[t + 1]
-        look_up = [np.append(0, np.repeat(np.arange(len(e) - 1), np.diff(e))) for e in edges]
-        starts = np.append(0, np.cumsum([len(table) for table in look_up]))[:-1]
-        mass, loss = np.empty((2, int(sizes.prod())), np.int64)
-        cells.count_inside(
-            piece.levels, np.concatenate(look_up).astype(np.int16), starts, strides, piece.gains,
-            mass, loss,
+        scratch = self._knives(k)
+        out = np.empty((len(scratch.bounds), 1 + 2 * k), np.int64)
+        corner = np.zeros(k, np.int64)
+        number, best, decided = box_kernels.cut_box(
+            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, INNER_BINS[k],
+            *scratch, out, corner,
         )  # fmt: skip
-        mass[-1] += max(piece.fixed[0], 0)  # rows that every position covers
-        loss[-1] += max(-piece.fixed[0], 0)
-        cells.accumulate(mass, sizes, strides)
-        cells.accumulate(loss, sizes, strides)
-        upper = np.empty(sizes[0], np.int64)
-        low, high = np.empty((2, int(sizes[0]), k), np.int64)
-        best = cells.bound_inside(mass, loss, sizes, strides, goal, upper, low, high)
-        offset = self.run.scores.offset(k)
-        if not self.run.problem.constraints.bounds_rows and best + offset >= self.run.best:
-            self.run.offer(int(best) + offset, box.label, box.rays, box)
+        run, offset = self.run, self.run.scores.offset(k)
+        if not run.problem.constraints.bounds_rows:
+            if best + offset >= run.best:
+                high = tuple((region.low + corner).tolist())
+                low = tuple(at - 1 for at in high)
+                run.offer(int(best) + offset, box.label, box.rays, box._replace(low=low, high=high))
+            if decided and not keep_all:
+                return []
         parts = []
-        for bound, first, last in groups_of(upper, low, high):
-            lows = tuple(box.low[d] + int(edges[d][first[d]]) for d in range(k))
-            highs = tuple(box.low[d] + int(edges[d][last[d] + 1]) for d in range(k))
-            part = Box(bound, box.label, box.rays, lows, highs)
+        for bound, *ends in out[:number].tolist():
+            low = tuple(a + b for a, b in zip(box.low, ends[:k], strict=True))
+            high = tuple(a + b for a, b in zip(box.low, ends[k:], strict=True))
+            part = Box(min(bound, box.bound), box.label, box.rays, low, high)
             parts += halves(part) if is_most_of(part, box) else [part]
         return sorted(parts, key=lambda part: part.bound)
+
+    def _knives(self, k: int) -> Knives:
+        """Scratch of this thread for cutting boxes of `k` sides."""
+        spaces = self._local.__dict__
+        if k not in spaces:
+            spaces[k] = Knives(
+                np.empty((2, (INNER_BINS[k] + 2) ** k), np.int64),
+                np.empty((k, INNER_BINS[k] + 3), np.int64),
+                np.empty((MOST_ALIVE, k), np.int64),
+                np.empty(MOST_ALIVE, np.int64),
+                np.empty(MOST_ALIVE, np.int64),
+                np.empty((MOST_ALIVE + 2, 2), np.int64),
+            )
+        return spaces[k]
 
     # -- ties ----------------------------------------------------------------------------------
 
@@ -632,15 +711,12 @@ class Scan:
         whole = Box(
             goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
         )
-        every = np.arange(self.run.problem.table.n_rows, dtype=np.int32)
         if hurry and self.hint is not None and (self.hint.label, self.hint.rays) == (label, rays):
             likely = self.hint._replace(bound=goal)
-            self.descend(likely, every, visit, LEAF_ROWS[len(rays)], fixed_goal=goal)
+            self._find(likely, visit, LEAF_ROWS[len(rays)], goal)
             if found:
                 return min(found)[1]
-        self.descend(
-            whole, every, visit, LEAF_ROWS[len(rays)] if hurry else FEW_ROWS, fixed_goal=goal
-        )
+        self._find(whole, visit, LEAF_ROWS[len(rays)] if hurry else FEW_ROWS, goal)
         return min(found)[1] if found else None
 
 

@@ -1,0 +1,300 @@
+"""Compiled kernels that open boxes of positions, bound them, and cut them into smaller ones.
+
+A *box* is a range of positions low < position <= high on each of `k` rays. Seen from it, a row has
+a level from 0 to `top` = high - low on each ray: it is covered at the position low + j exactly if
+its level is at least j. Rows with level 0 somewhere are never covered and dropped, rows at the top
+everywhere are covered always and added up; the others are *undecided*.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opdt.engines.search.jit import kernel
+
+NEG = -(1 << 62)
+DENSE = 8  # a box of cells is split while it holds so many times more cells than are alive
+
+
+@kernel
+def first_levels(codes: Any, mirrored: bool, n_values: int, low: int, high: int, out: Any) -> None:
+    """Level of each row on an ordered ray, counted from `low` and cut off at `high`."""
+    for i in range(codes.size):
+        code = np.int64(codes[i])
+        level = np.int64(0)
+        if code >= 0:
+            level = n_values - 1 - code if mirrored else code
+        out[i] = max(0, min(level, high) - low)
+
+
+@kernel
+def keep_undecided(
+    levels: Any, shift: Any, tops: Any, gains: Any, weights: Any, wrong: Any, fixed: Any,
+    out_levels: Any, out_gains: Any, out_weights: Any, out_wrong: Any,
+) -> int:  # fmt: skip
+    """The undecided rows of a box, from those of a larger one.
+
+    `levels` (k, n) are seen from the larger box, `shift` (k,) says how much later this one begins.
+    `fixed` has [gain, weight, error weight] of the rows always covered added to it. Returns the
+    number of undecided rows, which go into the arrays `out_…`.
+    """
+    k = tops.size
+    count = 0
+    for i in range(gains.size):
+        inside, whole = True, True
+        for d in range(k):
+            level = levels[d, i] - shift[d]
+            inside = inside and level > 0
+            whole = whole and level >= tops[d]
+        if not inside:
+            continue
+        if whole:
+            fixed[0] += gains[i]
+            fixed[1] += weights[i]
+            fixed[2] += wrong[i]
+            continue
+        for d in range(k):
+            out_levels[d, count] = min(levels[d, i] - shift[d], tops[d])
+        out_gains[count] = gains[i]
+        out_weights[count] = weights[i]
+        out_wrong[count] = wrong[i]
+        count += 1
+    return count
+
+
+@kernel
+def most_of_strips(levels: Any, tops: Any, gains: Any) -> int:
+    """The most that the undecided rows of a box can add to those it covers always.
+
+    A row that only one side of the box decides on lies in that side's *strip*. What a rule covers
+    of a strip depends on its position on that side alone, so the best position is found exactly;
+    of the rows that several sides decide on the mass is taken.
+    """
+    k = tops.size
+    longest = np.int64(0)
+    for d in range(k):
+        longest = max(longest, tops[d])
+    strips = np.zeros((k, longest + 1), np.int64)
+    most = np.int64(0)
+    for i in range(gains.size):
+        side = -1
+        several = False
+        for d in range(k):
+            if levels[d, i] < tops[d]:
+                several = side >= 0
+                side = d
+                if several:
+                    break
+        if not several:
+            strips[side, levels[side, i]] += gains[i]
+        elif gains[i] > 0:
+            most += gains[i]
+    for d in range(k):
+        best = np.int64(0)
+        total = np.int64(0)
+        for level in range(tops[d] - 1, 0, -1):
+            total += strips[d, level]
+            best = max(best, total)
+        most += best
+    return most
+
+
+@kernel
+def cut_levels(levels: Any, top: int, bins: int, out: Any) -> int:
+    """Levels between which one side of a box is cut, 0 first and the top last, into `out`.
+
+    The top level has a place of its own. Returns the number of places.
+    """
+    if top <= bins:
+        for t in range(top + 1):
+            out[t] = t
+        return top
+    step = max(1, levels.size // 2000)
+    sample = np.sort(levels[::step])
+    count = 1
+    out[0] = 0
+    for j in range(1, bins - 1):
+        level = np.int64(sample[j * sample.size // (bins - 1)])
+        if out[count - 1] < level < top - 1:
+            out[count] = level
+            count += 1
+    out[count] = top - 1
+    out[count + 1] = top
+    return count + 1
+
+
+@kernel
+def cut_box(
+    levels: Any, tops: Any, gains: Any, fixed: int, goal: int, bins: int, cells: Any, edges: Any,
+    alive: Any, bounds: Any, order: Any, stack: Any, out: Any, corner: Any,
+) -> Any:  # fmt: skip
+    """Cut a box into cells and put those that may gain the goal together to smaller boxes.
+
+    Place `t` of a side holds the levels edges[t] < level <= edges[t + 1]. The position edges[t] + 1
+    covers the places from `t` on exactly, so that every cell has an exact gain; its other positions
+    cover at least the places from `t + 1` on.
+
+    Scratch: `cells` (2, n_cells), `edges` (k, bins + 2), `alive` (capacity, k), `bounds`, `order`
+    (capacity,), `stack` (capacity, 2). Into `out` (capacity, 1 + 2 k) go bound, low and high
+    positions of the boxes, counted from this one's low side, and into `corner` (k,) the position of
+    the best exact gain. Returns the number of boxes, that gain, and whether the cells decide all.
+    """
+    k = tops.size
+    sizes, strides = np.empty(k, np.int64), np.empty(k, np.int64)
+    n_cells = np.int64(1)
+    decided = True
+    for d in range(k):
+        sizes[d] = cut_levels(levels[d], tops[d], bins, edges[d])
+        decided = decided and sizes[d] == tops[d]
+    for d in range(k - 1, -1, -1):
+        strides[d] = n_cells
+        n_cells *= sizes[d]
+    mass, loss = cells[0][:n_cells], cells[1][:n_cells]
+    mass[:] = 0
+    loss[:] = 0
+    for i in range(gains.size):
+        cell = np.int64(0)
+        for d in range(k):
+            level = levels[d, i]
+            if sizes[d] == tops[d]:
+                place = level - 1
+            else:
+                low, high = np.int64(0), sizes[d] - 1
+                own = edges[d]
+                while low < high:
+                    middle = (low + high) >> 1
+                    if own[middle + 1] < level:
+                        low = middle + 1
+                    else:
+                        high = middle
+                place = low
+            cell += place * strides[d]
+        if gains[i] > 0:
+            mass[np.uintp(cell)] += gains[i]
+        else:
+            loss[np.uintp(cell)] -= gains[i]
+    mass[n_cells - 1] += max(fixed, 0)  # rows that every position covers
+    loss[n_cells - 1] += max(-fixed, 0)
+    sum_tighter(mass, sizes, strides)
+    sum_tighter(loss, sizes, strides)
+    best = NEG
+    found = 0
+    place_of = np.zeros(k, np.int64)
+    for at in range(n_cells):
+        if mass[at] >= goal:
+            tight = np.int64(at)
+            for d in range(k):
+                if place_of[d] + 1 < sizes[d]:
+                    tight += strides[d]
+            bound = mass[at] - loss[tight]
+            if mass[at] - loss[at] > best:
+                best = mass[at] - loss[at]
+                for d in range(k):
+                    corner[d] = edges[d, place_of[d]] + 1
+            if bound >= goal:
+                if found == bounds.size:  # too many to be told apart: one box for all
+                    found += 1
+                    break
+                for d in range(k):
+                    alive[found, d] = place_of[d]
+                bounds[found] = bound
+                found += 1
+        d = k - 1
+        while d >= 0:
+            place_of[d] += 1
+            if place_of[d] < sizes[d]:
+                break
+            place_of[d] = 0
+            d -= 1
+    if found > bounds.size:
+        # what is left is not looked at: halve the box across its longest side
+        side = 0
+        for d in range(k):
+            if sizes[d] > sizes[side]:
+                side = d
+        middle = sizes[side] // 2
+        for half in range(2):
+            out[half, 0] = mass[0]
+            for d in range(k):
+                out[half, 1 + d] = 0
+                out[half, 1 + k + d] = tops[d]
+            out[half, 1 + side if half else 1 + k + side] = edges[side, middle]
+        return 2, best, False
+    number = gather(alive, bounds, found, k, order, stack, out)
+    for b in range(number):
+        for d in range(k):
+            out[b, 1 + d] = edges[d, out[b, 1 + d]]
+            out[b, 1 + k + d] = edges[d, out[b, 1 + k + d] + 1]
+    return number, best, decided
+
+
+@kernel
+def sum_tighter(values: Any, sizes: Any, strides: Any) -> None:
+    """Sums over all cells at least as tight on every side, in place."""
+    for d in range(sizes.size):
+        stride, block = strides[d], strides[d] * sizes[d]
+        for start in range(0, values.size, block):
+            own = values[start : start + block]
+            for t in range(sizes[d] - 2, -1, -1):
+                here = own[t * stride : (t + 1) * stride]
+                tighter = own[(t + 1) * stride : (t + 2) * stride]
+                for at in range(stride):
+                    here[at] += tighter[at]
+
+
+@kernel
+def gather(alive: Any, bounds: Any, found: int, k: int, order: Any, stack: Any, out: Any) -> int:
+    """Boxes of places that hold all cells alive, and few others.
+
+    `alive` (found, k) are the places of the cells, `bounds` (found,) their bounds. Into `out` go
+    bound, lowest and highest places of each box; returns their number, at most `found`.
+    """
+    if found == 0:
+        return 0
+    for i in range(found):
+        order[i] = i
+    stack[0, 0], stack[0, 1] = 0, found
+    depth = 1
+    number = 0
+    low, high = np.empty(k, np.int64), np.empty(k, np.int64)
+    while depth > 0:
+        depth -= 1
+        begin, end = stack[depth, 0], stack[depth, 1]
+        bound = NEG
+        for d in range(k):
+            low[d], high[d] = alive[order[begin], d], alive[order[begin], d]
+        for at in range(begin, end):
+            cell = order[at]
+            bound = max(bound, bounds[cell])
+            for d in range(k):
+                low[d] = min(low[d], alive[cell, d])
+                high[d] = max(high[d], alive[cell, d])
+        volume = 1.0
+        side = 0
+        for d in range(k):
+            volume *= high[d] - low[d] + 1
+            if high[d] - low[d] > high[side] - low[side]:
+                side = d
+        if volume <= DENSE * (end - begin):
+            out[number, 0] = bound
+            for d in range(k):
+                out[number, 1 + d] = low[d]
+                out[number, 1 + k + d] = high[d]
+            number += 1
+            continue
+        middle = (low[side] + high[side]) // 2
+        left, right = begin, end - 1
+        while left <= right:
+            if alive[order[left], side] <= middle:
+                left += 1
+            else:
+                kept = order[left]
+                order[left] = order[right]
+                order[right] = kept
+                right -= 1
+        stack[depth, 0], stack[depth, 1] = begin, left
+        stack[depth + 1, 0], stack[depth + 1, 1] = left, end
+        depth += 2
+    return number
