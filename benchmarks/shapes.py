@@ -162,12 +162,13 @@ def over_time(record: Record) -> str:
 
 
 def median_record(records: Sequence[Record]) -> Record:
-    """The last record with the median time and the largest peak; one that has no answer first."""
+    """The widest gap with the median time and the largest peak; or the first without an answer."""
     for record in records:
         if "value" not in record:
             return record
     seconds = median([r["seconds"] for r in records])
-    return {**records[-1], "seconds": seconds, "peak": max(r["peak"] for r in records)}
+    worst = max(records, key=lambda r: float(r["gap"]))
+    return {**worst, "seconds": seconds, "peak": max(r["peak"] for r in records)}
 
 
 def grid(records: Sequence[Record]) -> Grid:
