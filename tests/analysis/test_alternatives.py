@@ -370,3 +370,17 @@ def test_a_bad_argument_is_refused_in_a_sentence(
 
 def test_all_public_names_are_there() -> None:
     assert all(hasattr(alternatives, name) for name in alternatives.__all__)
+
+
+def test_a_set_knows_its_size_before_its_rules_are_named() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.random((60, 3)), rng.integers(0, 2, size=60)
+    every = rashomon_set(X, y, w=2, within=0.6)
+    assert every.complete
+    assert len(every) == len(every.rules) > 30
+    for cap in (1, 7, len(every) - 1, len(every)):
+        found = rashomon_set(X, y, w=2, within=0.6, cap=cap)
+        assert len(found) == cap
+        assert [each.rule for each in found] == [each.rule for each in every[:cap]]
+        assert found.capped == (cap < len(every))
+        assert found.rest_at_most == (every[cap].value if cap < len(every) else None)

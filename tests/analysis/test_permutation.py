@@ -20,6 +20,7 @@ from opdt.analysis.permutation import (
 )
 from opdt.analysis.shuffling import Shuffler, WeightsFollow
 from opdt.engines import get_engine
+from opdt.problem import Problem
 from opdt.solution import StopReason
 from strategies import describe, small_problems
 
@@ -461,3 +462,34 @@ def test_a_p_value_is_never_shown_as_zero(p_value):
 def test_bad_input_is_refused_in_one_sentence(arguments, words):
     with pytest.raises(InputError, match=words):
         permutation_test({"x": [1, 2, 3, 4]}, [0, 1, 0, 1], **arguments)
+
+
+# -- values of permutations where nothing was found ----------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["search", "exhaustive"])
+def test_the_optima_of_permutations_are_found_where_the_observed_one_is_zero(engine):
+    columns, labels = {"x": [1, 2, 1, 2]}, [0, 0, 1, 1]
+    test = permutation_test(
+        columns, labels, n_permutations=19, keep_values=True, early_stop=False, engine=engine
+    )
+    assert test.value == 0
+    assert (test.hits, test.p_value, test.n_undecided) == (19, 1, 0)
+    problem = Problem.build(Table.build(columns, labels))
+    shuffler = Shuffler.of(problem, 0, None, None)
+    best = [
+        get_engine("exhaustive").solve(problem.with_objective(shuffler.objective(index))).value
+        for index in range(19)
+    ]
+    assert max(best) > 0
+    assert test.null_values.tolist() == best
+
+
+def test_a_genuine_error_of_a_search_is_no_hit(monkeypatch):
+    def fail(*arguments, **settings):
+        raise InputError("something is wrong with the data.")
+
+    monkeypatch.setattr("opdt.engines.search.Searcher.reaches", fail)
+    columns, labels = {"x": [1, 2, 3, 4, 5, 6]}, [0, 0, 0, 1, 1, 1]
+    with pytest.raises(InputError, match="something is wrong"):
+        permutation_test(columns, labels, n_permutations=19)

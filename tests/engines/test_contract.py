@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from naive import naive
 from opdt.engines import engine_names, get_engine
 from opdt.engines.mip import MIPEngine
 from opdt.engines.registry import ENGINES
@@ -192,3 +193,20 @@ def test_what_cannot_be_met_is_infeasible(name, problem):
     assert solution.rule is None
     if ENGINES[name].proves:
         assert solution.status is Status.INFEASIBLE
+
+
+# -- missing values ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing_conditions", [False, True])
+def test_a_threshold_separates_present_values_and_says_nothing_of_missing_ones(missing_conditions):
+    """`a >= 0` would cover the three present rows; only `a is present` may say that."""
+    table = Table.build({"a": [np.nan, np.nan, 1, 2, 3]}, [0, 0, 1, 1, 1], warn=False)
+    constraints = Constraints(missing_conditions=missing_conditions)
+    problem = Problem.build(table, constraints=constraints, target=1)
+    value = 3 if missing_conditions else 2
+    assert naive(problem).value == value
+    for name in (ORACLE, *NAMES):
+        if ENGINES[name].proves:
+            solution = CONFIGURED.get(name, get_engine(name)).solve(problem)
+            assert (solution.status, solution.value) == (Status.OPTIMAL, value), name

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from opdt.analysis.counts import frame_of
 from opdt.analysis.ranking import Alternative, list_rules, rank_rules
 from opdt.analysis.rashomon_summary import RashomonSummary, summarise
-from opdt.problem import CodedRule, Problem
+from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
 
 if TYPE_CHECKING:
-    from opdt.engines.search import Searcher
+    from opdt.engines.search import RuleListing, Searcher
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,6 @@ class RashomonSet(Sequence[Alternative]):
 
     Attributes
     ----------
-    rules : tuple of Alternative
-        In the documented order.
     optimum : float or None
         The largest VI; None where there is no rule.
     threshold : float or None
@@ -48,7 +46,6 @@ class RashomonSet(Sequence[Alternative]):
         Time that it took.
     """
 
-    rules: tuple[Alternative, ...]
     optimum: float | None
     threshold: float | None
     complete: bool
@@ -58,16 +55,37 @@ class RashomonSet(Sequence[Alternative]):
     proven: bool
     seconds: float
     _problem: Problem = field(repr=False)
-    _coded: tuple[tuple[CodedRule, int], ...] = field(repr=False)  # with the number of the pattern
+    _found: RuleListing | None = field(default=None, repr=False)
+    _cap: int = field(default=0, repr=False)
 
     def __len__(self) -> int:
-        return len(self.rules)
+        return 0 if self._found is None else min(self._cap, self._found.n_rules)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rules[index]
 
     def __iter__(self) -> Iterator[Alternative]:
         return iter(self.rules)
+
+    @cached_property
+    def rules(self) -> tuple[Alternative, ...]:
+        """All rules in the documented order; given their names and numbers when first asked for."""
+        return rank_rules(self._problem, [(rule, measure) for rule, measure, _ in self._listed])
+
+    @cached_property
+    def _listed(self) -> tuple[tuple[CodedRule, Measure, int], ...]:
+        """Each rule with its counts and the number of its pattern."""
+        found, numbers = self._found, dict[tuple[int, ...], int]()
+        if found is None:
+            return ()
+        return tuple(
+            (rule, found.measure(at), numbers.setdefault(found.pattern(at), len(numbers)))
+            for rule, at in found.rules()[: self._cap]
+        )
+
+    @property
+    def _coded(self) -> tuple[tuple[CodedRule, int], ...]:
+        return tuple((rule, number) for rule, _, number in self._listed)
 
     @cached_property
     def patterns(self) -> tuple[Alternative, ...]:
@@ -132,10 +150,10 @@ def collect_set(
 ) -> RashomonSet:
     """The set of the rules that lose at most this share, or so many rows, to the best one."""
     problem, best = searcher.problem, searcher.solve(budget=clock)
+    proven = best.stopped_by is StopReason.FINISHED
     if best.rule is None:
-        done = best.status.is_proven
         return RashomonSet(
-            (), None, None, done, False, None, best.stopped_by, done, clock.elapsed(), problem, ()
+            None, None, proven, False, None, best.stopped_by, proven, clock.elapsed(), problem
         )
     known = problem.lower(best.rule)
     top = problem.measure(known).gain
@@ -144,27 +162,19 @@ def collect_set(
     found = searcher.list_rules(
         cap + 1, least_gain=top - math.floor(slack), known=known, budget=clock
     )
-    coded = found.rules()
-    capped = len(coded) > cap
-    rest = found.measure(coded[cap][1]).gain if capped else None
-    numbers: dict[tuple[int, ...], int] = {}
-    members = tuple(
-        (rule, numbers.setdefault(found.pattern(at), len(numbers))) for rule, at in coded[:cap]
-    )
-    ranked = [(rule, found.measure(at)) for rule, at in coded[:cap]]
-    proven = best.stopped_by is StopReason.FINISHED
     stopped = found.stopped_by if proven else best.stopped_by
     done = stopped is StopReason.FINISHED
+    capped = found.n_rules > cap
     return RashomonSet(
-        rules=rank_rules(problem, ranked),
         optimum=problem.vi(top),
         threshold=problem.vi(found.least_gain),
         complete=done and not capped,
         capped=capped,
-        rest_at_most=problem.vi(rest) if rest is not None and done else None,
+        rest_at_most=problem.vi(found.gain_of(cap)) if capped and done else None,
         stopped_by=stopped,
         proven=proven,
         seconds=clock.elapsed(),
         _problem=problem,
-        _coded=members,
+        _found=found,
+        _cap=cap,
     )

@@ -38,7 +38,9 @@ class Constraints:
     subsets : bool or iterable of features
         Allow `x in {a, b}` on these (all) categorical features.
     missing_conditions : bool
-        Allow `x is missing` and `x is present` on features with missing values.
+        Allow `x is missing` and `x is present` on features with missing values. Without it no
+        rule tells missing values from present ones by a condition that all present values
+        satisfy: a threshold always lies between two values that occur.
 
     Examples
     --------

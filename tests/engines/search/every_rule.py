@@ -58,6 +58,7 @@ def one_per_pattern(rules: Sequence[Listed]) -> list[Listed]:
 def make_cramped(patch: pytest.MonkeyPatch) -> None:
     """Room for next to nothing, so that every store and record overflows all the time."""
     patch.setattr(positions, "CAPACITY", 1)
+    patch.setattr(positions, "STEPS", 1)
     patch.setattr(blocks, "ROOM", 1)
     patch.setattr(collect, "MANY_SETS", 2)
     patch.setattr(within_limits, "STEPS", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -16,8 +17,9 @@ from engines.search.entangled import entangled
 from engines.search.every_rule import Listed, every_rule, make_cramped, one_per_pattern
 from engines.search.support import examples, make_eager, switches
 from naive import Naive
-from opdt.engines.search import RowLimit, Searcher, Switches
-from opdt.engines.search.collect import Gather
+from opdt.engines.search import RowLimit, Searcher, Switches, position_kernels
+from opdt.engines.search.collect import GRACE, Gather
+from opdt.engines.search.positions import Lister
 from opdt.engines.search.run import Prepared
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Problem, Structure
@@ -219,6 +221,37 @@ def test_a_cancelled_listing_ends_at_once(noise: Problem) -> None:
     found = Searcher(noise).list_rules(10, by_rows=True, budget=Budget(cancel=stop))
     assert found.stopped_by is StopReason.CANCELLED
     assert not found.is_complete
+
+
+def test_no_set_of_rays_is_listed_when_the_time_is_over(
+    noise: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule, _ = gain_of_best(noise)
+
+    def refuse(*arguments: object) -> int:
+        raise AssertionError("positions are listed although the time is over")
+
+    monkeypatch.setattr(position_kernels, "list_pair", refuse)
+    over = Budget(seconds=0).start()
+    while over.remaining() > -2 * GRACE:
+        time.sleep(GRACE)
+    found = Searcher(noise).list_rules(10, least_gain=1, known=rule, budget=over)
+    assert [each for each, _ in found.rules()] == [rule]
+    assert found.stopped_by is StopReason.TIME
+
+
+def test_a_listing_that_is_cancelled_on_the_way_says_so(
+    noise: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, whole = threading.Event(), Lister.list
+
+    def cancel(lister: Lister, label: int, rays: tuple[int, ...]) -> None:
+        stop.set()
+        whole(lister, label, rays)
+
+    monkeypatch.setattr(Lister, "list", cancel)
+    found = Searcher(noise).list_rules(10**6, least_gain=1, budget=Budget(cancel=stop))
+    assert found.stopped_by is StopReason.CANCELLED
 
 
 def test_an_interruption_ends_the_listing(noise: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,6 +134,16 @@ class RuleListing:
         """The number of blocks."""
         return len(self.blocks)
 
+    @property
+    def n_rules(self) -> int:
+        """How many rules are listed, at most `limit`."""
+        return min(self.limit, int(self.blocks.counts.sum()))
+
+    def gain_of(self, place: int) -> int:
+        """The gain of the rule at a place of the order, from 0."""
+        at = np.searchsorted(np.cumsum(self.blocks.counts), place, side="right")
+        return self.measure(int(at)).gain
+
     def rule(self, at: int) -> CodedRule:
         """The loosest rule of a block."""
         rays = self.order.rays
@@ -256,7 +266,7 @@ class Collector:
         step = max(1, abs(top) // 100)
         while True:
             found = self.at_least(top - step, limit, by_rows=by_rows, known=best.incumbent)
-            number = len(found) if by_rows else int(found.blocks.counts.sum())
+            number = len(found) if by_rows else found.n_rules
             if number >= limit or not found.is_complete or top - step <= self.lowest:
                 return found
             step *= 4

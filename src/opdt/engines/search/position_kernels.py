@@ -15,8 +15,8 @@ Whole = NDArray[np.int64]
 Levels = NDArray[np.int32]
 
 NEG = -(1 << 62)
-DONE, FULL = 0, 1  # how `list_pair` ended
-AT, RECORDS, BEST = 0, 1, 2  # places in `state`
+DONE, MORE = 0, 1  # how `list_pair` ended
+AT, RECORDS, BEST, ENTERED = 0, 1, 2, 3  # places in `state`
 VALUE, GAIN, COVERED, ERRORS, SIGNATURE, LIMITED = 0, 1, 2, 3, 4, 6  # columns of sums over rows
 
 
@@ -134,6 +134,7 @@ def list_pair(
     top2: int,
     goals: Whole,
     limits: Whole,
+    most_steps: int,
     resume: bool,
     starts: Whole,
     order: Levels,
@@ -155,13 +156,15 @@ def list_pair(
     goals : (n_goals, 3) [column, sign, least]: sign × sum of the column is at least that. The
         first is that of the values.
     limits : see `within_limits`.
-    resume : go on at `state[AT]` after the records were emptied.
+    most_steps : rows and nodes after which the caller has a look at the clock.
+    resume : go on where the last call ended, after the records were emptied.
     stack : (depth, m + 1) scratch: sums of the rows beyond a node, and the node.
     places, sums : (capacity, 2) and (capacity, m) receive what is found; the capacity is at
         least `top2`.
-    state : [level to go on at, number of records, best value seen, whatever else is asked].
+    state : [level to go on at, number of records, best value seen, whatever else is asked,
+        whether the rows of the level have entered].
 
-    Returns DONE, or FULL when the records have to be emptied first.
+    Returns DONE, or MORE when the records are full or a while has passed.
     """
     m = columns.shape[1]
     leaves = 1
@@ -174,21 +177,25 @@ def list_pair(
                 tree[node, c] = 0
         state[AT] = top1
         state[BEST] = NEG
+        state[ENTERED] = 0
     state[RECORDS] = 0
+    steps = 0
     for a in range(state[AT], 0, -1):
-        if not resume:
+        if state[ENTERED] == 0:
             for at in range(starts[a - 1], starts[a]):
                 i = order[at]
                 if second[i] > 0:
                     insert(tree, leaves + second[i] - 1, columns[i], goals)
             state[BEST] = max(state[BEST], tree[1, m])
-        resume = False
+            state[ENTERED] = 1
+            steps += starts[a] - starts[a - 1]
         before = state[RECORDS]
         depth = 0
         for c in range(m):
             stack[0, c] = 0
         stack[0, m] = 1
         while depth >= 0:
+            steps += 1
             node = stack[depth, m]
             if not may_reach(tree, node, stack[depth], goals, m):
                 depth -= 1
@@ -208,7 +215,7 @@ def list_pair(
                     if record >= sums.shape[0]:
                         state[AT] = a
                         state[RECORDS] = before
-                        return FULL
+                        return MORE
                     for c in range(m):
                         sums[record, c] = stack[depth, c] + tree[node, c]
                     if within_limits(sums[record], limits):
@@ -216,4 +223,8 @@ def list_pair(
                         places[record, 1] = b
                         state[RECORDS] += 1
                 depth -= 1
+        state[ENTERED] = 0
+        if steps > most_steps and a > 1:
+            state[AT] = a - 1
+            return MORE
     return DONE

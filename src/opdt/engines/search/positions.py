@@ -18,6 +18,7 @@ Whole = NDArray[np.int64]
 Levels = NDArray[np.int32]
 
 CAPACITY = 4096  # records of a kernel, at least
+STEPS = 100_000  # rows and nodes between two looks at the clock
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,18 +201,18 @@ class _Walk:
         leaves = 1 << (top2 - 1).bit_length()
         capacity = max(CAPACITY, top2)
         places, sums = np.empty((capacity, 2), np.int64), np.empty((capacity, m), np.int64)
-        state = np.zeros(3, np.int64)
+        state = np.zeros(4, np.int64)
         scratch = (
             np.empty(top1 + 2, np.int64),
             np.empty(n, np.int32),
             np.empty((2 * leaves, m + 2 + len(self._lister._row_limits)), np.int64),
             np.empty((leaves.bit_length() + 2, m + 1), np.int64),
         )
-        ended, resume = kernels.FULL, False
-        while ended == kernels.FULL and not self._lister.halted():
+        ended, resume = kernels.MORE, False
+        while ended == kernels.MORE and not self._lister.halted():
             ended = kernels.list_pair(
                 *own, columns, top1, top2, self._lister.goals(self._size), self._lister._limits,
-                resume, *scratch, places, sums, state,
+                STEPS, resume, *scratch, places, sums, state,
             )  # fmt: skip
             found = int(state[kernels.RECORDS])
             self._keep(places[:found, alone:], low[alone:], high[alone:], sums[:found])
