@@ -32,7 +32,7 @@ def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed small tables too, and cut their boxes into the smallest parts."""
     monkeypatch.setattr(small, "WORTH_SEEDING", 0)
-    monkeypatch.setattr(scan, "LEAF_ROWS", 3)
+    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, 3))
     monkeypatch.setattr(scan, "FEW_ROWS", 2)
     monkeypatch.setattr(scan, "FEW_POSITIONS", 1)
 
