@@ -16,13 +16,6 @@ from opdt.engines.search.kernels import NEG
 
 
 @kernel
-def fill_bins(codes, order, look_up, out):
-    """The bin of each row, in the given order: `look_up` (n_values + 1,) of codes, missing first."""
-    for i in range(out.size):
-        out[i] = look_up[np.uintp(codes[order[i]] + 1)]
-
-
-@kernel
 def count_cells(codes, axes, strides, groups, weights, n_groups, out):
     """Sum the weights of each group of rows in each cell.
 
@@ -189,43 +182,6 @@ def split_rows(levels, tops, rows, gains, weights, wrong, picked, always):
             if gains[row] > 0:
                 mass += gains[row]
     return count, mass
-
-
-@kernel
-def most_of_strips(levels, tops, gains):
-    """The most that the undecided rows of a box can add to those it covers always.
-
-    A row that only one side of the box decides on lies in that side's *strip*. What a rule covers
-    of a strip depends on its position on that side alone, so the best position is found exactly;
-    of the rows that several sides decide on the mass is taken.
-    """
-    k = tops.size
-    longest = np.int64(0)
-    for d in range(k):
-        longest = max(longest, tops[d])
-    strips = np.zeros((k, longest + 1), np.int64)
-    most = np.int64(0)
-    for i in range(gains.size):
-        side = -1
-        several = False
-        for d in range(k):
-            if levels[d, i] < tops[d]:
-                several = side >= 0
-                side = d
-                if several:
-                    break
-        if not several:
-            strips[side, levels[side, i]] += gains[i]
-        elif gains[i] > 0:
-            most += gains[i]
-    for d in range(k):
-        best = np.int64(0)
-        total = np.int64(0)
-        for level in range(tops[d] - 1, 0, -1):
-            total += strips[d, level]
-            best = max(best, total)
-        most += best
-    return most
 
 
 @kernel

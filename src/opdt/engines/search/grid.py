@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search import cells
+from opdt.engines.search.jit import kernel
 from opdt.engines.search.rays import Rays
 from opdt.rules import Op
 from opdt.table import Kind
@@ -158,6 +158,13 @@ def one_level_axis(rays: Rays, feature: int, members: Sequence[int]) -> Axis:
     return Axis(feature, 2, None, np.ones(2, bool), singles=singles)
 
 
+@kernel
+def fill_bins(codes: Any, order: Any, look_up: Any, out: Any) -> None:
+    """The bin of each row, in the given order: `look_up` (n_values + 1,) of codes, missing first."""
+    for i in range(out.size):
+        out[i] = look_up[np.uintp(codes[order[i]] + 1)]
+
+
 class AxisMaker:
     """Makes the axes of a table in memory, with the bins of its rows.
 
@@ -170,6 +177,7 @@ class AxisMaker:
 
     def __init__(self, rays: Rays, order: NDArray[np.intp]) -> None:
         self._rays, self._order = rays, order
+        self._common: dict[int, Whole] = {}
         self._members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
             self._members.setdefault(ray.feature, []).append(index)
@@ -198,7 +206,7 @@ class AxisMaker:
         column = self._rays.columns[feature]
         members = self._members[feature]
         if column.kind is Kind.NUMERIC:
-            edges = bin_edges(column.codes, column.n_values, bins)
+            edges = self._edges(column.codes, column.n_values, bins)
             axis = ordered_axis(self._rays, feature, members, edges)
             starts = np.diff(edges)
         else:
@@ -207,8 +215,16 @@ class AxisMaker:
         look_up = np.empty(column.n_values + 1, np.uint8)
         look_up[0] = axis.n_bins
         look_up[1:] = np.repeat(np.arange(axis.n_bins), starts)
-        cells.fill_bins(column.codes, self._order, look_up, out)
+        fill_bins(column.codes, self._order, look_up, out)
         return axis
+
+    def _edges(self, codes: NDArray[np.int32], n_values: int, bins: int) -> Whole:
+        """`bin_edges`, which are the same for all columns whose rows all differ."""
+        if n_values < len(codes):
+            return bin_edges(codes, n_values, bins)
+        if bins not in self._common:
+            self._common[bins] = bin_edges(codes, n_values, bins)
+        return self._common[bins]
 
     def level_axes(self, feature: int) -> Iterator[tuple[Axis, Filler]]:
         """The axes of the levels of a feature, and of its presence."""

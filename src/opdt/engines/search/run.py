@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +29,8 @@ from opdt.solution import Clock, Statistics, StopReason
 WORTH_NOTING = 0.02
 # Seconds that working out a rule may take after a limit is reached.
 GRACE = 0.05
+# Rows of a column from which it is worth handing it to another thread.
+WORTH_POOLING = 20_000
 # Positions that fit into the 16 bits of a level.
 MAX_POSITIONS = 65_000
 
@@ -330,6 +335,21 @@ class Run:
             self.halt()
             return 0
         return min(wanted, int(limit - shared) // max(1, each))
+
+    def on_threads(self, function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
+        """The results of a function that releases the GIL, worked out on all threads in order.
+
+        Once the run is halted they are of no use, and may be None.
+        """
+
+        def call(*args: Any) -> Any:
+            return None if self.halted() else function(*args)
+
+        n_threads = self.clock.budget.n_threads
+        if n_threads == 1 or self.problem.table.n_rows < WORTH_POOLING:
+            return [function(*args) for args in zip(*items, strict=True)]
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(call, *items))
 
     def claim(self, size: int) -> bool:
         """Whether so many bytes are to be had; the run is stopped where they are not."""

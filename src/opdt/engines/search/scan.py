@@ -32,6 +32,7 @@ from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import fill_levels
 from opdt.engines.search.scan_kernels import Groups, Rules, Scratch
 from opdt.engines.search.seeding import sample_rules
+from opdt.engines.search.wide import WIDE, Wide
 from opdt.problem import VolumeImpurity
 from opdt.rules import Op
 
@@ -199,7 +200,7 @@ class Scan:
         """
         run = self.run
         announce_compilation(kernels.scan_sets)
-        if run.switches.seeding:
+        if run.switches.seeding and self._n_axes < WIDE:
             sample_rules(run)
         agenda = Agenda()
         steps = 0
@@ -220,11 +221,73 @@ class Scan:
 
         def works() -> Iterator[Work]:
             layer = self._layer(at, task, size, ladder[0])
-            for sets in self._batches(layer, size, max(1, BATCH // each)):
-                yield self._scan(agenda, at, task, size, ladder, sets, None)
+            skipped = None
+            if size == 2 and Wide.pays(self, task, len(layer.axes)):
+                wide = Wide(self, at, task, layer)
+                skipped = wide.eligible
+                yield from wide.works(agenda, ladder)
+            for sets in self._batches(layer, size, max(1, BATCH // each), skipped):
+                yield self._scan(agenda, at, task, size, ladder, sets)
 
         agenda.add_stream(self.run.ceiling + self.run.scores.offset(size), works())
         return int(each * float(self._n_axes) ** size)
+
+    def count_now(
+        self,
+        agenda: Agenda | None,
+        at: int,
+        task: Task,
+        size: int,
+        ladder: tuple[int, ...],
+        sets: Whole,
+    ) -> None:
+        """Count some sets of axes at once; what is left of them goes on the agenda, if any."""
+        if len(sets):
+            sets = np.ascontiguousarray(np.unique(sets, axis=0))
+            self._scan(agenda, at, task, size, ladder, sets)(threading.get_ident())
+
+    def count_later(
+        self,
+        agenda: Agenda,
+        at: int,
+        task: Task,
+        size: int,
+        ladder: tuple[int, ...],
+        sets: Whole,
+        gains: Whole,
+    ) -> None:
+        """Put some sets of axes on the agenda with bounds on their gains."""
+        alive: dict[tuple[int, ...], int] = {}
+        offset = self.run.scores.offset(size)
+        for chosen, gain in zip(map(tuple, sets.tolist()), gains.tolist(), strict=True):
+            bound = gain * task.scale + offset
+            alive[chosen] = max(alive.get(chosen, bound), bound)
+        self._go_on(agenda, at, task, size, ladder, alive)
+
+    def best_axes(self, at: int, task: Task, layer: Layer, number: int) -> list[int]:
+        """The axes that are best alone, by the gains of their bins."""
+        starts, weights = task.groups.starts, task.groups.weights
+
+        def best_of(axis: Axis, codes: Bins) -> float:
+            if self.run.halted():
+                return 0.0
+            counts = [
+                np.bincount(
+                    codes[starts[g] : starts[g + 1]],
+                    weights[starts[g] : starts[g + 1]] if weights.size else None,
+                    axis.n_bins + 1,
+                )[:-1]
+                for g in range(len(starts) - 1)
+            ]
+            total, best = sum(counts), 0.0
+            for p in range(len(task.groups.labels)):
+                own = counts[task.groups.right[p]]
+                gains = task.groups.plus[p] * own - task.groups.minus[p] * (total - own)
+                best = max(best, gains.cumsum().max(), gains[::-1].cumsum().max())
+            return best
+
+        best = np.array(self.run.on_threads(best_of, layer.axes, list(layer.grid.codes)))
+        return np.argsort(-best, kind="stable")[:number].tolist()
 
     @cached_property
     def _n_axes(self) -> int:
@@ -232,6 +295,7 @@ class Scan:
 
     def _layer(self, at: int, task: Task, size: int, bins: int) -> Layer:
         """The axes in at most so many bins."""
+        bins = min(bins, max((c.n_values for c in self.rays.columns), default=1))
         with self._making:
             if (at, bins) not in self._layers:
                 self._layers[at, bins] = self._make_layer(task, bins)
@@ -243,9 +307,9 @@ class Scan:
         n_rows = self.run.problem.table.n_rows
         levels = [(f, *pair) for f in maker.many_levels for pair in maker.level_axes(f)]
         codes = np.empty((len(features) + len(levels), n_rows), np.uint8)
-        axes: list[Axis] = []
-        for row, feature in zip(codes, features, strict=False):
-            axes.append(maker.axis(feature, bins, row))
+        axes = self.run.on_threads(
+            lambda f, row: maker.axis(f, bins, row), features, list(codes[: len(features)])
+        )
         for row, (_, axis, fill) in zip(codes[len(features) :], levels, strict=True):
             fill(row)
             axes.append(axis)
@@ -287,8 +351,13 @@ class Scan:
             plan.fits(tuple(types)) for plan, types in zip(plans, chosen.tolist(), strict=True)
         )
 
-    def _batches(self, layer: Layer, size: int, number: int) -> Iterator[Whole]:
-        """Sets of axes with at least one set of rays that fits, about so many at a time."""
+    def _batches(
+        self, layer: Layer, size: int, number: int, skipped: NDArray[np.bool_] | None
+    ) -> Iterator[Whole]:
+        """Sets of axes with at least one set of rays that fits, about so many at a time.
+
+        Pairs of different axes that are both `skipped` are left out.
+        """
         rules = self._size_rules(size)
         signs, of_axis = self._signs(layer)
         fits: dict[tuple[int, ...], NDArray[np.bool_]] = {}
@@ -312,6 +381,8 @@ class Scan:
                     [self._some_fit((*key, s), signs, rules) for s in range(len(signs))]
                 )
             last = last[fits[key][of_axis[last]]]
+            if skipped is not None and skipped[prefix[0]]:
+                last = last[~skipped[last] | (last == prefix[0])]
             if not len(last):
                 continue
             sets = np.empty((len(last), size), np.int64)
@@ -363,13 +434,12 @@ class Scan:
 
     def _scan(
         self,
-        agenda: Agenda,
+        agenda: Agenda | None,
         at: int,
         task: Task,
         size: int,
         ladder: tuple[int, ...],
         sets: Whole,
-        bound: int | None,
     ) -> Work:
         """Count some sets of axes in the first fineness of the ladder."""
 
@@ -397,13 +467,14 @@ class Scan:
                 if int(state[0]) == begun:
                     records = np.empty((4 * len(records), records.shape[1]), np.int64)
                     self._scratch[slot, size] = (scratch, records)
-            self._go_on(agenda, at, task, size, ladder[1:], alive)
+            if agenda is not None:
+                self._go_on(agenda, at, task, size, ladder[1:], alive)
 
         return work
 
     def _take(
         self,
-        agenda: Agenda,
+        agenda: Agenda | None,
         layer: Layer,
         found: Whole,
         size: int,
@@ -436,7 +507,7 @@ class Scan:
                         [max(1, at) for at in spots],
                     )
                     run.offer(value, label, rays, hint)
-            if bound == kernels.NEG:
+            if bound == kernels.NEG or agenda is None:
                 continue
             whole = bound * task.scale + offset
             if whole < run.best:
@@ -477,7 +548,7 @@ class Scan:
         for start in range(0, len(order), number):
             own = order[start : start + number]
             bound = int(bounds[own[0]])
-            agenda.add(bound, self._scan(agenda, at, task, size, ladder, sets[own], bound))
+            agenda.add(bound, self._scan(agenda, at, task, size, ladder, sets[own]))
 
     def _space(
         self, slot: int, layer: Layer, sets: Whole, size: int

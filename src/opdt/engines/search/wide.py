@@ -1,0 +1,183 @@
+"""Pairs of very many axes: bounded by bits first, and counted only where a bound is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search import bit_kernels
+from opdt.engines.search.agenda import Agenda, Work
+from opdt.engines.search.bit_kernels import STRIP, BitAxes
+from opdt.engines.search.grid import OTHERS, THIS, Axis
+
+if TYPE_CHECKING:
+    from opdt.engines.search.scan import Layer, Scan, Task
+
+Whole = NDArray[np.int64]
+
+WIDE = 100  # axes from which pairs are bounded by bits first
+FEW_ROWS = 4_096  # rows up to which axes of many values are bounded so, too
+FEW_BINS = 4  # bins of an axis whose values are all told apart
+COARSE = {256: 4, FEW_ROWS: 6}  # rows → bins of an axis of many values
+CAPACITY = 1 << 16  # pairs found in one call of a kernel
+TRIED = 64  # pairs counted at once, the best first, before the others are looked at again
+
+
+class Wide:
+    """The pairs of axes of one task that can be kept as bits."""
+
+    def __init__(self, scan: Scan, at: int, task: Task, layer: Layer) -> None:
+        self._scan, self._at, self._task, self._layer = scan, at, task, layer
+        self.eligible = np.array([self._bins_of(axis) > 0 for axis in layer.axes], bool)
+        self._classes: list[BitAxes] = []
+
+    @staticmethod
+    def pays(scan: Scan, task: Task, n_axes: int) -> bool:
+        """Whether bits are worth their while, and can be used at all."""
+        groups = task.groups
+        return (
+            scan.run.switches.bits
+            and n_axes >= WIDE
+            and len(groups.starts) == 3
+            and groups.weights.size == 0
+        )
+
+    def _bins_of(self, axis: Axis) -> int:
+        """Bins of the axis as bits; 0 where bits cannot say what its rays cover."""
+        column = self._scan.rays.columns[axis.feature]
+        if axis.edges is None:
+            plain = all(how in (THIS, OTHERS) for _, how, _, _ in axis.singles)
+            return 2 if plain and axis.n_bins <= FEW_BINS else 0
+        if axis.singles:
+            return 0
+        if column.n_values <= FEW_BINS:
+            return column.n_values
+        n_rows = len(column.codes)
+        return next((bins for most, bins in COARSE.items() if n_rows <= most), 0)
+
+    def prepare(self) -> bool:
+        """Pack the bits; whether there is room for them."""
+        starts = self._task.groups.starts
+        split = int(starts[1] + 63) // 64
+        n_words = split + int(starts[2] - starts[1] + 63) // 64
+        by_shape: dict[tuple[int, bool], list[int]] = {}
+        for a in np.flatnonzero(self.eligible).tolist():
+            axis = self._layer.axes[a]
+            bins = self._bins_of(axis)
+            lone = axis.edges is None or self._scan.rays.columns[axis.feature].n_values <= bins
+            by_shape.setdefault((bins, lone), []).append(a)
+        for (bins, lone), members in by_shape.items():
+            items = [(a, b) for a in members for b in self._levels(a)]
+            if not self._scan.run.claim(bins * n_words * len(items) * 8):
+                return False
+            words = np.zeros((bins, n_words, len(items)), np.uint64)
+            counts = np.zeros((bins, 2, len(items)), np.int64)
+            missing = bool(self._layer.grid.missing[members].any())
+
+            def pack(at: int, item: tuple[int, int], bins: int = bins) -> None:
+                own, number = np.empty((bins, n_words), np.uint64), np.empty((bins, 2), np.int64)
+                bit_kernels.pack_axis(self._bins(*item, bins), bins, split, starts, own, number)
+                words[:, :, at], counts[:, :, at] = own, number
+
+            self._scan.run.on_threads(pack, range(len(items)), items)
+            if self._scan.run.halted():
+                return False
+            axes = np.array([a for a, _ in items], np.int64)
+            self._classes.append(BitAxes(words, split, counts, lone, missing, axes))
+        return True
+
+    def _levels(self, a: int) -> list[int]:
+        """The levels of an axis without order that are axes of their own as bits; else one."""
+        axis = self._layer.axes[a]
+        if axis.edges is not None:
+            return [-1]
+        return list(range(axis.n_bins)) if axis.n_bins > 2 else [1] if axis.n_bins == 2 else [0]
+
+    def _bins(self, a: int, level: int, bins: int) -> NDArray[np.uint8]:
+        """The bins of an axis in the order of the rows, as coarse as wanted."""
+        axis, codes = self._layer.axes[a], self._layer.grid.codes[a]
+        look_up = np.full(axis.n_bins + 1, bins, np.uint8)
+        if level >= 0:
+            look_up[: axis.n_bins] = np.arange(axis.n_bins) == level
+        elif axis.n_bins <= bins:
+            look_up[: axis.n_bins] = np.arange(axis.n_bins)
+        else:
+            counts = np.bincount(codes, minlength=axis.n_bins + 1)[: axis.n_bins]
+            middle = (counts.cumsum() - counts / 2) / max(1, counts.sum())
+            look_up[: axis.n_bins] = np.minimum(middle * bins, bins - 1).astype(np.uint8)
+        return look_up[codes]
+
+    def works(self, agenda: Agenda, ladder: tuple[int, ...]) -> Iterator[Work]:
+        """Pieces of work that bound all pairs."""
+        if not self.prepare():
+            return
+        if not all(own.lone for own in self._classes):
+            self._seed(ladder)
+        for i, one in enumerate(self._classes):
+            for j, two in enumerate(self._classes[i:], start=i):
+                cost = one.words.shape[0] * two.words.shape[0] * one.words.shape[1] + 400
+                step = max(1, 400_000_000 // (cost * max(1, two.words.shape[2])))
+                for begin in range(0, one.words.shape[2], step):
+                    end = min(begin + step, one.words.shape[2])
+                    yield self._bounding(agenda, ladder, one, two, i == j, begin, end)
+
+    def _seed(self, ladder: tuple[int, ...]) -> None:
+        """Count the pairs of the axes that are best alone: a good rule early."""
+        axes = self._scan.best_axes(self._at, self._task, self._layer, TRIED // 16)
+        n = len(self._layer.axes)
+        for a in axes:
+            others = np.arange(n)
+            others = others[others != a]
+            sets = np.sort(np.column_stack([np.full(n - 1, a), others]), axis=1)
+            self._scan.count_now(None, self._at, self._task, 2, ladder, sets)
+
+    def _bounding(
+        self,
+        agenda: Agenda,
+        ladder: tuple[int, ...],
+        one: BitAxes,
+        two: BitAxes,
+        same: bool,
+        begin: int,
+        end: int,
+    ) -> Work:
+        scan, task = self._scan, self._task
+        shape = (one.words.shape[0] + 1, two.words.shape[0] + 1)
+        largest = int(max(task.groups.plus.max(), task.groups.minus.max(), 1))
+
+        def work(slot: int) -> None:
+            dtype = bit_kernels.exact_type(int(task.groups.starts[-1]), largest)
+            counts = np.empty((2, *shape, STRIP), dtype)
+            right, wrong = np.empty((2, shape[0] * shape[1], STRIP), dtype)
+            found, bounds = np.empty((CAPACITY, 2), np.int64), np.empty(CAPACITY, np.int64)
+            state = np.array([begin, -1, 0], np.int64)
+            ended = bit_kernels.FULL
+            while ended == bit_kernels.FULL and not scan.run.halted():
+                ended = bit_kernels.scan_pairs(
+                    one, two, same, begin, end, task.groups, scan.need(task, 2), scan.run.control,
+                    counts, right, wrong, found, bounds, state,
+                )  # fmt: skip
+                self._follow(agenda, ladder, found[: state[2]], bounds[: state[2]])
+                state[2] = 0
+
+        return work
+
+    def _follow(self, agenda: Agenda, ladder: tuple[int, ...], found: Whole, bounds: Whole) -> None:
+        """Count the best of the pairs found at once; put the others on the agenda."""
+        scan, task = self._scan, self._task
+        found = np.sort(found, axis=1)
+        kept = found[:, 0] != found[:, 1]
+        order = np.argsort(-bounds[kept], kind="stable")
+        found, bounds = found[kept][order], bounds[kept][order]
+        while len(found) and not scan.run.halted():
+            best = scan.run.best
+            scan.count_now(agenda, self._at, task, 2, ladder, found[:TRIED])
+            found, bounds = found[TRIED:], bounds[TRIED:]
+            alive = bounds >= scan.need(task, 2)
+            found, bounds = found[alive], bounds[alive]
+            if scan.run.best == best:
+                break
+        scan.count_later(agenda, self._at, task, 2, ladder, found, bounds)
