@@ -73,7 +73,7 @@ class Searcher(ManySolves):
     >>> searcher.reaches(2), searcher.reaches(3)
     (True, False)
     >>> [str(problem.lift(rule)) for rule, _ in searcher.list_rules(2).rules()]
-    ['IF x < 2.5 THEN 0', 'IF x >= 2.5 THEN 1']
+    ['IF x >= 2.5 THEN 1', 'IF x < 2.5 THEN 0']
     """
 
     def __init__(self, problem: Problem, switches: Switches | None = None) -> None:
