@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, scan, small
+from opdt.engines.search import SearchEngine, Switches, scan, small, wide
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -24,17 +24,32 @@ def examples(number: int) -> settings:
 
 def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
     """Any choice of accelerators; every other time all of them."""
-    flags = {name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical")}
+    flags = {
+        name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical", "strips")
+    }
     chosen = st.builds(Switches, bits=st.booleans(), large_rows=st.just(large_rows), **flags)
     return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)
 
 
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seed small tables too, and cut their boxes into the smallest parts."""
+    """Seed small tables too, count them in few bins, and cut their boxes into the smallest parts."""
     monkeypatch.setattr(small, "WORTH_SEEDING", 0)
-    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, 3))
-    monkeypatch.setattr(scan, "FEW_ROWS", 2)
-    monkeypatch.setattr(scan, "FEW_POSITIONS", 1)
+    sizes = scan.LEAF_ROWS
+    for name, value in {
+        "LEAF_ROWS": dict.fromkeys(sizes, 3),
+        "FEW_ROWS": 2,
+        "FEW_POSITIONS": 1,
+        "LADDER": dict.fromkeys(sizes, (2, 4)),
+        "LEVELS": dict.fromkeys(sizes, 2),
+        "INNER_BINS": dict.fromkeys(sizes, 3),
+        "MANY_LEVELS": 0,
+        "MOST_ALIVE": 5,
+        "BATCH": 500,
+    }.items():
+        monkeypatch.setattr(scan, name, value)
+    monkeypatch.setattr(wide, "WIDE", 2)
+    monkeypatch.setattr(wide, "COARSE", {100: 3})
+    monkeypatch.setattr(wide, "TRIED", 1)
 
 
 def agree(problem: Problem, chosen: Switches, threads: int = 1) -> Solution:

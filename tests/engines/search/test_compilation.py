@@ -17,7 +17,7 @@ from opdt.engines.search import jit
 PREAMBLE = """
 import json
 import numpy as np
-from opdt.engines.search import SearchEngine, Searcher, Switches, cells, kernels, polish, scan as large, scan_kernels
+from opdt.engines.search import SearchEngine, Searcher, Switches, cells, kernels, polish, scan, scan_kernels, box_kernels, bit_kernels
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -45,12 +45,13 @@ def problems(n, depths):
             yield Problem.build(kind, structure=structure, w=2.5, constraints=asked)
 """
 SIGNATURES = """
-default = large.LEAF_ROWS, large.FEW_ROWS, large.FEW_POSITIONS
+default = scan.LEAF_ROWS, scan.FEW_ROWS, scan.FEW_POSITIONS
+small = dict.fromkeys(scan.LEAF_ROWS, 3), 2, 1
 for steps, large_rows, sizes in (
-    (2_000_000, 10**9, default), (-1, 10**9, default), (2_000_000, 0, default), (-1, 0, (3, 2, 1))
+    (2_000_000, 10**9, default), (-1, 10**9, default), (2_000_000, 0, default), (-1, 0, small)
 ):
     polish.FEW_STEPS = steps
-    large.LEAF_ROWS, large.FEW_ROWS, large.FEW_POSITIONS = sizes
+    scan.LEAF_ROWS, scan.FEW_ROWS, scan.FEW_POSITIONS = sizes
     for problem in problems(40, (1, 2, 3, 4)):
         switches = Switches(large_rows=large_rows)
         SearchEngine(switches=switches).solve(problem, Budget(threads=2, seconds=3))
@@ -59,7 +60,7 @@ for steps, large_rows, sizes in (
         searcher.reaches(2)
 print(json.dumps({
     name: [str(s) for s in function.signatures]
-    for module in (kernels, cells, scan_kernels)
+    for module in (kernels, cells, scan_kernels, box_kernels)
     for name, function in vars(module).items()
     if hasattr(function, "signatures") and function.__module__ == module.__name__
 }))
@@ -69,7 +70,7 @@ found = []
 for problem in problems(9, (1, 2, 3)):
     for large_rows in (0, 10**9):
         polish.FEW_STEPS = -1 if large_rows else 2_000_000
-        large.LEAF_ROWS, large.FEW_ROWS, large.FEW_POSITIONS = 3, 2, 1
+        scan.LEAF_ROWS, scan.FEW_ROWS, scan.FEW_POSITIONS = dict.fromkeys(scan.LEAF_ROWS, 3), 2, 1
         solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)
         found.append([solution.status, solution.value, solution.bound, str(solution.rule)])
 print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from opdt.datasets import planted_rule
-from opdt.engines.search import SearchEngine, Switches, grid as axes, scan as large
-from opdt.engines.search.grid import MAX_LEVELS
+from opdt.engines.search import SearchEngine, Switches, scan
+from opdt.engines.search.grid import LEVELS
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget, Solution, Status
 from opdt.table import Table
@@ -36,7 +36,7 @@ def planted(n_rows: int, seed: int = 0, **asked: Any) -> Table:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_rows", [2000, 5000, 12_000])
 def test_planted_rules(n_rows: int, seed: int, leaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LEAF_ROWS", leaf)
+    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, leaf))
     solution = both(Problem.build(planted(n_rows, seed), w=5))
     assert solution.status is Status.OPTIMAL
 
@@ -62,7 +62,7 @@ def test_more_than_the_rows_of_a_small_table() -> None:
 
 @pytest.mark.parametrize("leaf", [300, 30_000])
 def test_three_conditions(leaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LEAF_ROWS", leaf)
+    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, leaf))
     table = planted(3000, 7, n_numeric=3, n_categorical=1, depth=3, noise=0.02)
     solution = both(Problem.build(table, structure=Structure.free(3), w=5))
     assert solution.status is Status.OPTIMAL
@@ -92,7 +92,7 @@ def as_arrays(n_rows: int, seed: int) -> tuple[dict[str, Any], Any]:
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_constraints(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LEAF_ROWS", 300)
+    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, 300))
     table = Table.build(*as_arrays(3000, 8), warn=False)
     both(Problem.build(table, w=5, constraints=Constraints(**LIMITS[limit])))
 
@@ -141,7 +141,7 @@ def of_many_levels(n_levels: int, *, missing: bool) -> Table:
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_category_of_more_levels_than_a_byte_counts(missing: bool) -> None:
     table = of_many_levels(300, missing=missing)
-    assert table.columns[1].n_values > max(MAX_LEVELS, 255)
+    assert table.columns[1].n_values > max(LEVELS[2], 255)
     asked = Constraints(missing_conditions=missing)
     for structure in (Structure.free(1), Structure.levels("num", "cat")):
         problem = Problem.build(table, structure=structure, w=2, target=True, constraints=asked)
@@ -150,10 +150,10 @@ def test_a_category_of_more_levels_than_a_byte_counts(missing: bool) -> None:
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_two_conditions_on_a_category_with_an_axis_for_each_level(
+def test_two_conditions_on_a_category_in_several_axes(
     missing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(axes, "MAX_LEVELS", 3)
+    monkeypatch.setattr(scan, "LEVELS", dict.fromkeys(LEVELS, 3))
     table = of_many_levels(9, missing=missing)
     for limit in ({}, {"max_errors": 20}, {"once": True}):
         asked = Constraints(missing_conditions=missing, **limit)

@@ -13,6 +13,10 @@ HEARTBEAT = 0.02
 Work = Callable[[int], None]
 
 
+class Halted(Exception):
+    """The run was halted in the middle of a piece of work, which therefore stays open."""
+
+
 class Agenda:
     """Pieces of work with bounds on what they may find; the largest bound is worked on first.
 
@@ -142,12 +146,13 @@ class Agenda:
             self._active[number] = -bound
         try:
             work(slot)
-        finally:
-            # What was halted half-way stays open.
-            if not halted() and number in self._active:
-                with self._changed:
-                    del self._active[number]
-                    self.done += 1
-                    if not self._active and not self._heap:
-                        self._changed.notify_all()
+        except Halted:
+            return False
+        if halted():
+            return False  # what was halted half-way stays open
+        with self._changed:
+            del self._active[number]
+            self.done += 1
+            if not self._active and not self._heap:
+                self._changed.notify_all()
         return True

@@ -7,7 +7,7 @@ threshold lies in one of them, so that the bin bounds what it covers. A *single*
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from opdt.table import Kind
 Whole = NDArray[np.int64]
 Bins = NDArray[np.uint8]
 
-MAX_LEVELS = 200  # a categorical feature with more levels gets one axis per level
+# Levels of an axis without order when so many axes are combined; features with more get several.
+LEVELS = {1: 250, 2: 250, 3: 60, 4: 20, 5: 12, 6: 8, 7: 6, 8: 6}
 # Bins of an ordered axis when so many axes are combined.
 BINS = {1: 250, 2: 64, 3: 22, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 
@@ -70,10 +71,6 @@ class Axis:
     def rays(self) -> list[int]:
         """All rays that the axis decides."""
         return [r for r in (self.up, self.down) if r >= 0] + [ray for ray, *_ in self.singles]
-
-
-# A function that puts the bin of every row of an axis into an array (n_rows,).
-Filler = Callable[[Bins], None]
 
 
 class Grid(NamedTuple):
@@ -143,19 +140,21 @@ def ordered_axis(rays: Rays, feature: int, members: Sequence[int], edges: Whole)
     return Axis(feature, n_bins, edges, lone, ends[Op.GE], ends[Op.LT], singles)
 
 
-def level_axis(rays: Rays, feature: int, members: Sequence[int], n_values: int) -> Axis:
-    """The axis of a categorical feature with a bin for each level."""
+def level_axis(
+    rays: Rays, feature: int, members: Sequence[int], levels: range, n_values: int
+) -> Axis:
+    """The axis of some levels of a categorical feature; its last bin holds the other levels.
+
+    A feature of many levels has several such axes, the first of which has the rays of its
+    presence, too.
+    """
     singles = []
     for index in members:
         ray = rays.rays[index]
-        singles.append((index, HOW[ray.op], max(ray.code, 0), ray.levels))
-    return Axis(feature, n_values, None, np.ones(n_values, bool), singles=singles)
-
-
-def one_level_axis(rays: Rays, feature: int, members: Sequence[int]) -> Axis:
-    """The axis of one level of a categorical feature: bin 0 holds the others, bin 1 this one."""
-    singles = [(index, HOW[rays.rays[index].op], 1, ()) for index in members]
-    return Axis(feature, 2, None, np.ones(2, bool), singles=singles)
+        if ray.code in levels or (ray.code < 0 and levels.start == 0):
+            singles.append((index, HOW[ray.op], max(ray.code - levels.start, 0), ray.levels))
+    n_bins = len(levels) + (len(levels) < n_values)
+    return Axis(feature, n_bins, None, np.ones(n_bins, bool), singles=singles)
 
 
 @kernel
@@ -182,39 +181,35 @@ class AxisMaker:
         for index, ray in enumerate(rays.rays):
             self._members.setdefault(ray.feature, []).append(index)
 
-    @property
-    def many_levels(self) -> list[int]:
-        """Categorical features of too many levels for an axis."""
-        columns = self._rays.columns
-        return [
-            f for f in self._members
-            if columns[f].kind is Kind.CATEGORICAL and columns[f].n_values > MAX_LEVELS
-        ]  # fmt: skip
+    def axes(self, bins: int, most_levels: int) -> list[tuple[int, range | None]]:
+        """The axes to be made: a feature, and its levels where it has no order."""
+        out: list[tuple[int, range | None]] = []
+        for feature in self._members:
+            column = self._rays.columns[feature]
+            if column.kind is Kind.NUMERIC:
+                out.append((feature, None))
+                continue
+            step = column.n_values if column.n_values <= most_levels + 1 else most_levels
+            if any(self._rays.rays[index].levels for index in self._members[feature]):
+                step = column.n_values  # subsets need all levels side by side
+            starts = range(0, max(1, column.n_values), max(1, step))
+            out += [(feature, range(a, min(a + step, column.n_values))) for a in starts]
+        return out
 
-    @property
-    def others(self) -> list[int]:
-        """All other features."""
-        many = set(self.many_levels)
-        return [f for f in self._members if f not in many]
-
-    def members(self, feature: int) -> list[int]:
-        """The rays of a feature."""
-        return self._members[feature]
-
-    def axis(self, feature: int, bins: int, out: Bins) -> Axis:
-        """The axis of a feature in at most so many bins; the bins of its rows go into `out`."""
+    def axis(self, feature: int, levels: range | None, bins: int, out: Bins) -> Axis:
+        """An axis in at most so many bins; the bins of its rows go into `out`."""
         column = self._rays.columns[feature]
         members = self._members[feature]
-        if column.kind is Kind.NUMERIC:
+        look_up = np.empty(column.n_values + 1, np.uint8)
+        if levels is None:
             edges = self._edges(column.codes, column.n_values, bins)
             axis = ordered_axis(self._rays, feature, members, edges)
-            starts = np.diff(edges)
+            look_up[1:] = np.repeat(np.arange(axis.n_bins), np.diff(edges))
         else:
-            axis = level_axis(self._rays, feature, members, column.n_values)
-            starts = np.ones(column.n_values, np.int64)
-        look_up = np.empty(column.n_values + 1, np.uint8)
+            axis = level_axis(self._rays, feature, members, levels, column.n_values)
+            look_up[1:] = len(levels)
+            look_up[1 + levels.start : 1 + levels.stop] = np.arange(len(levels))
         look_up[0] = axis.n_bins
-        look_up[1:] = np.repeat(np.arange(axis.n_bins), starts)
         fill_bins(column.codes, self._order, look_up, out)
         return axis
 
@@ -225,21 +220,6 @@ class AxisMaker:
         if bins not in self._common:
             self._common[bins] = bin_edges(codes, n_values, bins)
         return self._common[bins]
-
-    def level_axes(self, feature: int) -> Iterator[tuple[Axis, Filler]]:
-        """The axes of the levels of a feature, and of its presence."""
-        column = self._rays.columns[feature]
-        by_code: dict[int, list[int]] = {}
-        for index in self._members[feature]:
-            by_code.setdefault(self._rays.rays[index].code, []).append(index)
-        for code, members in by_code.items():
-
-            def fill(out: Bins, code: int = code) -> None:
-                codes = column.codes[self._order]
-                np.equal(codes, code if code >= 0 else -2, out=out, casting="unsafe")
-                out[codes < 0] = 2
-
-            yield one_level_axis(self._rays, feature, members), fill
 
 
 def bin_edges(codes: NDArray[np.int32], n_values: int, bins: int) -> Whole:

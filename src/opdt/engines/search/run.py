@@ -13,7 +13,7 @@ import numpy as np
 
 from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
-from opdt.engines.search.agenda import Agenda
+from opdt.engines.search.agenda import Agenda, Halted
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.polish import Expired, first_rule
@@ -339,7 +339,10 @@ class Run:
     def on_threads(self, function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
         """The results of a function that releases the GIL, worked out on all threads in order.
 
-        Once the run is halted they are of no use, and may be None.
+        Raises
+        ------
+        Halted
+            Where the run was halted meanwhile.
         """
 
         def call(*args: Any) -> Any:
@@ -347,9 +350,13 @@ class Run:
 
         n_threads = self.clock.budget.n_threads
         if n_threads == 1 or self.problem.table.n_rows < WORTH_POOLING:
-            return [function(*args) for args in zip(*items, strict=True)]
-        with ThreadPoolExecutor(n_threads) as pool:
-            return list(pool.map(call, *items))
+            out = [call(*args) for args in zip(*items, strict=True)]
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                out = list(pool.map(call, *items))
+        if self.halted():
+            raise Halted
+        return out
 
     def claim(self, size: int) -> bool:
         """Whether so many bytes are to be had; the run is stopped where they are not."""

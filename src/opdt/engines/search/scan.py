@@ -26,11 +26,11 @@ from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Work
 from opdt.engines.search.boxes import Box, halves, is_most_of
 from opdt.engines.search.exact import Piece
-from opdt.engines.search.grid import Axis, AxisMaker, Bins, Grid, as_grid
+from opdt.engines.search.grid import LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import fill_levels
-from opdt.engines.search.scan_kernels import Groups, Rules, Scratch
+from opdt.engines.search.scan_kernels import Alone, Groups, Rules, Scratch
 from opdt.engines.search.seeding import sample_rules
 from opdt.engines.search.wide import WIDE, Wide
 from opdt.problem import VolumeImpurity
@@ -43,7 +43,7 @@ Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
 # Undecided rows of a box of so many dimensions that are left to the exact kernels.
-LEAF_ROWS = {1: 60_000, 2: 60_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
+LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
@@ -54,6 +54,7 @@ QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs 
 # Bins of a dimension when a box of so many is cut.
 INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 MOST_KINDS = 1 << 16  # combinations of kinds of rays that are decided beforehand
+MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
 MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
@@ -109,6 +110,7 @@ class Layer(NamedTuple):
     grid: Grid
     task: Task
     channels: int
+    alone: Alone
 
 
 class Scan:
@@ -119,7 +121,7 @@ class Scan:
         self.rays = run.prepared.rays
         self._gains: dict[int, tuple[Whole, Whole]] = {}
         self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
-        self._layers: dict[tuple[int, int], Layer] = {}
+        self._layers: dict[tuple[int, int, int], Layer] = {}
         self._making = threading.Lock()
         self._local = threading.local()
         self._held = self._most_held = 0  # bytes of regions kept for their parts
@@ -230,7 +232,7 @@ class Scan:
                 yield self._scan(agenda, at, task, size, ladder, sets)
 
         agenda.add_stream(self.run.ceiling + self.run.scores.offset(size), works())
-        return int(each * float(self._n_axes) ** size)
+        return int(each * float(len(self.rays.rays)) ** size)
 
     def count_now(
         self,
@@ -269,8 +271,6 @@ class Scan:
         starts, weights = task.groups.starts, task.groups.weights
 
         def best_of(axis: Axis, codes: Bins) -> float:
-            if self.run.halted():
-                return 0.0
             counts = [
                 np.bincount(
                     codes[starts[g] : starts[g + 1]],
@@ -297,25 +297,38 @@ class Scan:
         """The axes in at most so many bins."""
         bins = min(bins, max((c.n_values for c in self.rays.columns), default=1))
         with self._making:
-            if (at, bins) not in self._layers:
-                self._layers[at, bins] = self._make_layer(task, bins)
-            return self._layers[at, bins]
+            key = at, bins, LEVELS[size]
+            if key not in self._layers:
+                self._layers[key] = self._make_layer(task, bins, LEVELS[size])
+            return self._layers[key]
 
-    def _make_layer(self, task: Task, bins: int) -> Layer:
+    def _make_layer(self, task: Task, bins: int, most_levels: int) -> Layer:
         maker = AxisMaker(self.rays, task.order)
-        features = maker.others
-        n_rows = self.run.problem.table.n_rows
-        levels = [(f, *pair) for f in maker.many_levels for pair in maker.level_axes(f)]
-        codes = np.empty((len(features) + len(levels), n_rows), np.uint8)
+        wanted = maker.axes(bins, most_levels)
+        codes = np.empty((len(wanted), self.run.problem.table.n_rows), np.uint8)
         axes = self.run.on_threads(
-            lambda f, row: maker.axis(f, bins, row), features, list(codes[: len(features)])
+            lambda own, row: maker.axis(*own, bins, row), wanted, list(codes)
         )
-        for row, (_, axis, fill) in zip(codes[len(features) :], levels, strict=True):
-            fill(row)
-            axes.append(axis)
-        missing = [bool(self.rays.columns[a.feature].has_missing) for a in axes]
+        missing = [bool(self.rays.columns[f].has_missing) for f, _ in wanted]
         grid = as_grid(axes, codes, missing)
-        return Layer(axes, grid, task, kernels.n_channels(task.groups))
+        return Layer(axes, grid, task, kernels.n_channels(task.groups), self._alone(task, axes))
+
+    def _alone(self, task: Task, axes: list[Axis]) -> Alone:
+        """What ordered rays gain by themselves, where there are many levels to be excluded."""
+        ordered = [(a, axis) for a, axis in enumerate(axes) if axis.edges is not None]
+        if not ordered or sum(len(axis.singles) for axis in axes) < MANY_LEVELS:
+            return Alone.none()
+        bins = max(axis.n_bins for _, axis in ordered)
+        alone = Alone.room(len(task.groups.labels), len(axes), bins)
+
+        def weigh(a: int, axis: Axis) -> None:
+            column = self.rays.columns[axis.feature]
+            kernels.weigh_alone(
+                column.codes, task.order, task.groups, axis.edges, column.n_values, a, alone
+            )
+
+        self.run.on_threads(weigh, *zip(*ordered, strict=True))
+        return alone
 
     @cached_property
     def _kinds(self) -> tuple[Whole, int]:
@@ -455,7 +468,7 @@ class Scan:
             while not run.halted():
                 begun = int(state[0])
                 ended = kernels.scan_sets(
-                    layer.grid, sets, task.groups, layer.channels, self._size_rules(size),
+                    layer.grid, layer.alone, sets, task.groups, layer.channels, self._size_rules(size),
                     self.need(task, size), run.control, scratch, records, state,
                 )  # fmt: skip
                 found = records[: state[1]]

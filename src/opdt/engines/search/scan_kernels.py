@@ -85,6 +85,71 @@ class Scratch(NamedTuple):
         )
 
 
+class Alone(NamedTuple):
+    """What the ordered rays of the axes gain by themselves, by pass, direction (UP, DOWN), axis.
+
+    `best` (n_passes, 2, n_axes, bins) is the best gain of a threshold in each place, exactly;
+    `wrong` (n_passes, 2, n_axes, bins + 1) the weight of the wrong group in the places from each
+    on. Both are empty where they are not of use.
+    """
+
+    best: Whole
+    wrong: Whole
+
+    @classmethod
+    def none(cls) -> Alone:
+        """Nothing known."""
+        return cls(np.empty((0, 0, 0, 0), np.int64), np.empty((0, 0, 0, 0), np.int64))
+
+    @classmethod
+    def room(cls, n_passes: int, n_axes: int, bins: int) -> Alone:
+        """Arrays to be filled by `weigh_alone`."""
+        shape = (n_passes, 2, n_axes)
+        return cls(np.full((*shape, bins), NEG), np.zeros((*shape, bins + 1), np.int64))
+
+
+@kernel
+def weigh_alone(
+    codes: Any, order: Any, groups: Any, edges: Any, n_values: int, axis: int, alone: Any
+) -> None:
+    """Fill the entries of one axis, whose feature has these `codes` and bins from these `edges`."""
+    n_groups = groups.starts.size - 1
+    sums = np.zeros((n_groups + 1, n_values + 1), np.int64)
+    for g in range(n_groups):
+        for i in range(groups.starts[g], groups.starts[g + 1]):
+            code = codes[order[i]]
+            if code >= 0:
+                weight = groups.weights[i] if groups.weights.size > 0 else np.int64(1)
+                sums[g, code] += weight
+                sums[n_groups, code] += weight
+    n_bins = edges.size - 1
+    for p in range(groups.labels.size):
+        plus, minus, g = groups.plus[p], groups.minus[p], groups.right[p]
+        for down in range(2):
+            best, lost = alone.best[p, down, axis], alone.wrong[p, down, axis]
+            right, wrong = np.int64(0), np.int64(0)
+            # from the tightest threshold to the loosest; `c` is the first code that passes (>=),
+            # or the last one (<)
+            for step in range(n_values):
+                c = step if down else n_values - 1 - step
+                right += sums[g, c]
+                other = sums[n_groups, c] - sums[g, c]
+                wrong += other if groups.wrong[p] < 0 else sums[groups.wrong[p], c]
+                # the place of the threshold, and whether a bin is complete here
+                b = np.searchsorted(edges, c, side="right") - 1
+                if down:
+                    if c + 1 == edges[b + 1]:
+                        lost[n_bins - 1 - b] = wrong
+                    first = np.searchsorted(edges, c + 1, side="right") - 1
+                    t = n_bins - 1 - first
+                else:
+                    if c == edges[b]:
+                        lost[b] = wrong
+                    t = np.searchsorted(edges, c, side="left") - 1
+                if step < n_values - 1 and 0 <= t < n_bins:
+                    best[t] = max(best[t], plus * right - minus * wrong)
+
+
 def n_channels(groups: Groups) -> int:
     """Arrays of counts: one for each group, and one for all together where it is needed."""
     return len(groups.starts) - 1 + int((groups.wrong < 0).any())
@@ -181,7 +246,7 @@ def use_ordered(cells: Any, channels: int, outer: int, extent: int, inner: int, 
 def sum_present(
     cells: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int, out: Any
 ) -> None:
-    """Sums over the bins of present values of one dimension, into `out` (channels, outer, inner)."""
+    """Sums over the present bins of one dimension, into `out` (channels, outer, inner)."""
     for block in range(channels * outer):
         source = cells[block * extent * inner : (block + 1) * extent * inner]
         target = out[block * inner : (block + 1) * inner]
@@ -216,9 +281,7 @@ def use_single(
                 target[:] = 0
                 continue
             own = source[b * inner : (b + 1) * inner]
-            if how == THIS:
-                target[:] = own
-            elif how == MISSING:
+            if how == THIS or how == MISSING:
                 target[:] = own
             else:
                 for at in range(inner):
@@ -253,8 +316,8 @@ def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
 
 @kernel
 def bound_set(
-    grid: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any, need: int,
-    scratch: Any, records: Any, n_records: int,
+    grid: Any, alone: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any,
+    need: int, scratch: Any, records: Any, n_records: int,
 ) -> int:  # fmt: skip
     """Bound every set of rays on the axes, whose counted cells are `scratch.cells[0]`.
 
@@ -291,6 +354,15 @@ def bound_set(
             )
         modes[depth] += 1
         mode = modes[depth]
+        if mode == FIRST_SINGLE and depth == k - 1 and inner == 1:
+            n_records = bound_singles(
+                grid, axes, modes, chosen, code[depth], groups, channels, rules, need, scratch,
+                records, n_records,
+            )  # fmt: skip
+            if n_records < 0:
+                return -1
+            modes[depth] = n_modes
+            mode = n_modes
         if mode >= n_modes:
             depth -= 1
             continue
@@ -342,10 +414,20 @@ def bound_set(
             depth += 1
             modes[depth] = -1
             continue
+        # One ordered ray beside nothing but excluded levels: what it gains alone bounds it, too.
+        ordered = -1
+        if alone.best.size > 0 and kept[k] == 1:
+            ordered = dims[0]
+            for d in range(k):
+                at = grid.first[axes[d]] + modes[d] - FIRST_SINGLE
+                if d != ordered and grid.single_how[at] != OTHERS:
+                    ordered = -1
+                    break
         for p in range(groups.labels.size):
+            down = 1 if ordered >= 0 and modes[ordered] == DOWN else 0
             bound, right, wrong = bound_places(
                 out, size, channels, groups, p, need, kept[k], dims, axes, grid, loose,
-                rules.open_all, low, high, corner,
+                rules.open_all, alone, ordered, down, low, high, corner,
             )  # fmt: skip
             if bound == NEG and right < 0:
                 continue
@@ -364,10 +446,68 @@ def bound_set(
 
 
 @kernel
+def bound_singles(
+    grid: Any, axes: Any, modes: Any, chosen: Any, code: int, groups: Any, channels: int,
+    rules: Any, need: int, scratch: Any, records: Any, n_records: int,
+) -> int:  # fmt: skip
+    """The single rays of the last axis, beside single rays on all others: each is one rule.
+
+    What `bound_set` does for every ray, without copying cells. Returns the number of records, or -1
+    where they do not fit.
+    """
+    k = axes.size
+    last = k - 1
+    axis = axes[last]
+    n_bins = grid.n_bins[axis]
+    extent = n_bins + grid.missing[axis]
+    cells, sums = scratch.cells[last], scratch.sums[last]
+    covered = np.empty(channels, np.int64)
+    for single in range(grid.first[axis], grid.first[axis + 1]):
+        modes[last] = FIRST_SINGLE + single - grid.first[axis]
+        ray, how = grid.single_ray[single], grid.single_how[single]
+        if not may_stand(grid, axes, modes, last, rules.once):
+            continue
+        if rules.allowed.size > 0 and not rules.allowed[code * rules.n_kinds + rules.kinds[ray]]:
+            continue
+        b = n_bins if how == MISSING else grid.single_bin[single]
+        for c in range(channels):
+            if how == SOME:
+                covered[c] = 0
+                for at in range(grid.some_first[single], grid.some_first[single + 1]):
+                    covered[c] += cells[c * extent + grid.some[at]]
+                continue
+            own = np.int64(0)
+            if how != PRESENT and b < extent:
+                own = cells[c * extent + b]
+            covered[c] = sums[c] - own if how == OTHERS or how == PRESENT else own
+        for p in range(groups.labels.size):
+            right = covered[groups.right[p]]
+            if right * groups.plus[p] < need:
+                continue
+            but_right = groups.wrong[p] < 0
+            lost = covered[channels - 1] - right if but_right else covered[groups.wrong[p]]
+            gain = groups.plus[p] * right - groups.minus[p] * lost
+            if gain < need:
+                continue
+            if n_records >= records.shape[0]:
+                return -1
+            record = records[n_records]
+            record[BOUND] = gain if rules.open_all else NEG
+            record[LABEL], record[RIGHT], record[WRONG] = groups.labels[p], right, lost
+            for d in range(k):
+                record[HEAD + d] = ray if d == last else chosen[d]
+                record[HEAD + k + d] = -1
+                record[HEAD + 2 * k + d] = -1
+                record[HEAD + 3 * k + d] = -1
+            n_records += 1
+    return n_records
+
+
+@kernel
 def bound_places(
     cells: Any, size: int, channels: int, groups: Any, p: int, need: int, n_dims: int, dims: Any,
-    axes: Any, grid: Any, loose: Any, open_all: bool, low: Any, high: Any,
-    corner: Any,
+    axes: Any, grid: Any, loose: Any, open_all: bool, alone: Any, ordered: int, down: int,
+    low: Any, high: Any, corner: Any,
 ) -> Any:  # fmt: skip
     """The largest bound over all places of the ordered dimensions, and the best exact corner.
 
@@ -424,6 +564,12 @@ def bound_places(
                 tight = np.uintp(from_tight + t + 1)
                 lost = wrong[tight] - right[tight] if but_right else wrong[tight]
                 here = mass - minus * lost
+                if ordered >= 0 and here >= need:
+                    # the excluded rows are worth no more than the loss among them
+                    own = np.uintp(from_first[t])
+                    kept_wrong = wrong[own] - right[own] if but_right else wrong[own]
+                    dropped = alone.wrong[p, down, axes[ordered], own] - kept_wrong
+                    here = min(here, alone.best[p, down, axes[ordered], t] + minus * dropped)
                 if here < need:
                     continue
                 if real and t + 1 < n_first:
@@ -462,8 +608,8 @@ def bound_places(
 
 @kernel
 def scan_sets(
-    grid: Any, sets: Any, groups: Any, channels: int, rules: Any, need: int, control: Any,
-    scratch: Any, records: Any, state: Any,
+    grid: Any, alone: Any, sets: Any, groups: Any, channels: int, rules: Any, need: int,
+    control: Any, scratch: Any, records: Any, state: Any,
 ) -> int:  # fmt: skip
     """Count and bound the sets of axes from `state[0]` on.
 
@@ -480,7 +626,7 @@ def scan_sets(
             extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
         count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[0])
         written = bound_set(
-            grid, axes, extents, groups, channels, rules, need, scratch, records, state[1]
+            grid, alone, axes, extents, groups, channels, rules, need, scratch, records, state[1]
         )
         if written < 0:
             return FULL

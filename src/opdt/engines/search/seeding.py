@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field, Whole
 from opdt.problem import Objective, Problem, RowGains, VolumeImpurity
-from opdt.solution import Budget
+from opdt.solution import Budget, StopReason
 from opdt.table import Column, Table
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def sample_rules(run: Run) -> None:
     budget = Budget(seconds=seconds, threads=run.clock.budget.threads, cancel=cancel)
     switches = replace(run.switches, seeding=False)
     solution = SearchEngine(switches=switches).solve(_sampled(problem, rows), budget)
+    if solution.stopped_by is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt  # it was meant for the whole search
     found = [solution.rule, *(point.rule for point in reversed(solution.trace))]
     for rule in list(dict.fromkeys(found))[:N_RULES]:
         if rule is not None:

@@ -83,8 +83,6 @@ class Wide:
                 words[:, :, at], counts[:, :, at] = own, number
 
             self._scan.run.on_threads(pack, range(len(items)), items)
-            if self._scan.run.halted():
-                return False
             axes = np.array([a for a, _ in items], np.int64)
             self._classes.append(BitAxes(words, split, counts, lone, missing, axes))
         return True
