@@ -6,10 +6,12 @@ a bare MemoryError.
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.skipif(
@@ -56,3 +58,57 @@ def test_coding_fits_or_is_refused(megabytes):
     elif told != "400000":
         assert told.startswith("MemoryLimit coding 400,000 rows of 50 columns needs ")
         assert told.endswith("or let files be read in pieces by 'memory_limit'.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "refused"),
+    [
+        ("csv.gz", "0," * 49 + "1\n", True),
+        ("csv.gz", "," * 49 + "\n", True),
+        ("csv.gz", "1\n", True),
+        ("csv.gz", "0.5773502691896258,text of some length,x\n", True),
+        ("csv", "0," * 49 + "1\n", True),
+        ("csv", "0.5,1.5,y\n", False),
+    ],
+)
+def test_a_text_file_is_read_or_refused_before_it_is_unpacked(tmp_path, kind, line, refused):
+    """Files that unpack to 100 MB, in a process that may map 300 MB more; and a small one."""
+    path = tmp_path / f"data.{kind}"
+    width = line.count(",") + 1
+    block = line.encode() * (1_000_000 // len(line))
+    with gzip.open(path, "wb", 1) if kind == "csv.gz" else path.open("wb") as file:
+        file.write(",".join(f"c{j}" for j in range(width)).encode() + b"\n")
+        for _ in range(100 if refused else 1):
+            file.write(block)
+    told = answer(f"""
+        import polars  # which maps gigabytes for itself
+        from opdt.table import read_frame
+        polars.DataFrame({{"x": range(1000)}}).sum()
+        allow({300 if refused else 1500})
+        print(len(read_frame({str(path)!r})))
+    """)
+    if refused:
+        assert told.startswith(f"MemoryLimit reading {str(path)!r} needs ")
+        assert told.endswith("or fewer rows or columns.")
+    else:
+        assert told == str(len(block) // len(line))
+
+
+def test_a_parquet_file_is_refused_by_what_it_unpacks_to(tmp_path):
+    """A hundred million equal rows are a few kilobytes in the file."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "data.parquet"
+    part = pa.table({"x": np.zeros(1_000_000), "y": np.zeros(1_000_000, np.int64)})
+    with pq.ParquetWriter(path, part.schema) as writer:
+        for _ in range(100):
+            writer.write_table(part)
+    assert path.stat().st_size < 1_000_000
+    told = answer(f"""
+        import polars
+        from opdt.table import read_frame
+        polars.read_parquet({str(path)!r}, n_rows=10)
+        allow(500)
+        print(len(read_frame({str(path)!r})))
+    """)
+    assert told.startswith(f"MemoryLimit reading {str(path)!r} needs more than the ")

@@ -27,6 +27,14 @@ def available(root: Path = _ROOT) -> int | None:
     return max(0, min(free)) if free else None
 
 
+def mappable(root: Path = _ROOT) -> int | None:
+    """Bytes of address space that this process may still map; None where that is not limited.
+
+    Libraries map more than they use, several times as much where they have threads.
+    """
+    return min(_process_free(root), default=None)
+
+
 def left(limit: float) -> int:
     """Bytes between what the whole process holds and its limit; below zero where it holds more.
 

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import gzip
 import importlib.util
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from opdt.errors import InputError
-from opdt.table import Kind, Table, column_names, read_frame
+from opdt.errors import InputError, MemoryLimit
+from opdt.table import Kind, Table, column_names, read, read_frame
 
 TEXT = """\
 whole,part,truth,day,moment,name,label
@@ -121,4 +123,56 @@ def test_files_that_cannot_be_read_are_refused(
 def test_without_any_library_the_cure_is_named(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_only(monkeypatch)
     with pytest.raises(InputError, match=r"needs polars, pyarrow or pandas; run: pip install"):
+        read_frame(csv)
+
+
+# -- what does not fit into memory ---------------------------------------------------------------
+
+
+def written(folder: Path, ending: str) -> Path:
+    """A table of a thousand rows of zeros, which packs well."""
+    path = folder / f"data.{ending}"
+    rows = "a,b\n" + "0,0\n" * 1000
+    if ending == "csv":
+        path.write_text(rows)
+    elif ending == "csv.gz":
+        path.write_bytes(gzip.compress(rows.encode()))
+    else:
+        pl.DataFrame({"a": np.zeros(1000), "b": np.zeros(1000)}).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "pandas"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize(("free", "space"), [(15_000, None), (10**9, 45_000_000)])
+def test_a_file_that_does_not_fit_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    ending: str,
+    free: int,
+    space: int | None,
+) -> None:
+    path = written(tmp_path, ending)
+    use_only(monkeypatch, library, "pyarrow")
+    assert len(read_frame(path)) == 1000
+    monkeypatch.setattr("opdt.table.textfile.available", lambda: free)
+    monkeypatch.setattr("opdt.table.textfile.mappable", lambda: space)
+    monkeypatch.setattr("opdt.table.textfile.MAPPED_BYTES", (44_900_000, 46_000_000))
+    with pytest.raises(
+        MemoryLimit,
+        match=rf"^reading '.*data\.{ending}' needs more than the .* of memory that are free; give "
+        "a 'memory_limit', with which files are read in pieces, or fewer rows or columns\\.$",
+    ):
+        read_frame(path)
+
+
+def test_memory_that_runs_out_in_a_library_is_told_in_one_sentence(
+    csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setitem(read._TEXT_READERS, "polars", fail)
+    with pytest.raises(MemoryLimit, match=r"data\.csv' needs more than the "):
         read_frame(csv)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import importlib
-import io
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -17,11 +16,23 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from opdt.errors import InputError, OpdtWarning, first_line
-from opdt.table.textfile import UTF8, TextFile, examine, text_ending, western
+from opdt.errors import InputError, OpdtError, OpdtWarning, first_line
+from opdt.table.textfile import (
+    PARSE_BYTES,
+    UTF8,
+    WESTERN,
+    TextFile,
+    examine,
+    readable,
+    text_ending,
+    too_large,
+)
 
 MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 PARQUET = (".parquet", ".pq")
+# Bytes of a cell of the types that take fewer than eight.
+_NARROW = {"bool": 1, "boolean": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
+_NARROW |= {"int32": 4, "uint32": 4, "float32": 4, "float": 4}
 _READERS = ("polars", "pyarrow", "pandas")
 _ISO_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?"
 
@@ -62,8 +73,10 @@ def read_frame(
         return _read_text(
             library, examine(file, separator=separator, encoding=encoding, decimal=decimal)
         )
-    except InputError:
+    except OpdtError:
         raise
+    except MemoryError:
+        raise too_large(file) from None
     except Exception as error:
         # Each library has its own errors for a broken file; all mean the same here.
         raise InputError(
@@ -82,16 +95,32 @@ def _installed(*, parquet: bool) -> str:
 
 
 def _read_parquet(library: str, file: Path) -> Any:
+    if _parquet_bytes(library, file) > readable():
+        raise too_large(file)
     if library == "pyarrow":
         return importlib.import_module("pyarrow.parquet").read_table(file)
     options = {"glob": False} if library == "polars" else {}  # a name is no pattern
     return importlib.import_module(library).read_parquet(file, **options)
 
 
+def _parquet_bytes(library: str, file: Path) -> int:
+    """What the columns take at least; a few bytes of the file may stand for millions of cells."""
+    if library == "polars":
+        polars = importlib.import_module("polars")
+        lazy = polars.scan_parquet(file, glob=False)
+        n_rows = lazy.select(polars.len()).collect().item()
+        kinds = list(lazy.collect_schema().values())
+    else:
+        parquet = importlib.import_module("pyarrow.parquet")
+        n_rows = parquet.read_metadata(file).num_rows
+        kinds = parquet.read_schema(file).types
+    return int(n_rows) * sum(_NARROW.get(str(kind).lower(), 8) for kind in kinds)
+
+
 def _read_text(library: str, file: TextFile) -> Any:
-    file = _settle_encoding(file)
+    file = _survey(file)
     header = _header(file)
-    source = file.path if file.is_plain else io.BytesIO(file.as_utf8())
+    source = file.path if file.is_plain else file.as_utf8()
     frame = _TEXT_READERS[library](source, file.separator, file.decimal)
     if library == "polars":
         # polars leaves the quotes of a quoted name doubled.
@@ -100,20 +129,24 @@ def _read_text(library: str, file: TextFile) -> Any:
     return frame
 
 
-def _settle_encoding(file: TextFile) -> TextFile:
-    """A guess from the first part may fail further on: then the file is an eight-bit one."""
-    if not file.guessed:
-        return file
-    if file.encoding == UTF8:
+def _survey(file: TextFile) -> TextFile:
+    """Go through the file once: whether it fits into memory, and whether its encoding holds.
+
+    A guess from the first part may fail further on: then the file is an eight-bit one.
+    """
+    # No letter of a plain file need be read to know how many there are.
+    if file.is_plain and file.path.stat().st_size * PARSE_BYTES[0] > readable():
+        raise too_large(file.path)
+    for encoding in dict.fromkeys([file.encoding, *([WESTERN, "latin-1"] if file.guessed else [])]):
+        file = replace(file, encoding=encoding)
         try:
-            with file.open() as text:
-                while text.read(1 << 20):
-                    pass
-            return file
+            for _ in file.parts():
+                pass
+            break
         except UnicodeDecodeError:
-            with replace(file, encoding="latin-1").open() as text:
-                file = replace(file, encoding=western(text.read().encode("latin-1")))
-    if file.encoding != "utf-16":
+            if not file.guessed or encoding == "utf-16":
+                raise
+    if file.guessed and file.encoding not in (UTF8, "utf-16"):
         warnings.warn(
             f"{str(file.path)!r} is not in UTF-8 and was read as {file.encoding}; "
             "name its encoding if letters look wrong.",
