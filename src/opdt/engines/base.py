@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from opdt.engines.many import ManySolves
 from opdt.errors import EngineFailure, UnsupportedProblem
 from opdt.problem import CodedRule, Measure, Problem
+from opdt.rules import Rule
 from opdt.solution import (
     Budget,
     Clock,
@@ -81,13 +82,31 @@ class Engine(ABC):
 
 def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solution:
     """The solution of an outcome, its value recomputed from the data."""
-    rule, measure = outcome.rule, None
-    if rule is not None:
-        if why := problem.objection(rule):
-            raise EngineFailure(f"engine {name!r} returned {problem.lift(rule)}, but {why}.")
-        measure = problem.measure(rule)
-        if measure.gain <= 0 and problem.may_be_empty:
-            rule = measure = None  # the empty rule is as good, and is called "no pattern"
+    rule = outcome.rule
+    if rule is None:
+        return conclude(name, problem, None, None, outcome, seconds)
+    if why := problem.objection(rule):
+        raise EngineFailure(f"engine {name!r} returned {problem.lift(rule)}, but {why}.")
+    return conclude(name, problem, problem.lift(rule), problem.measure(rule), outcome, seconds)
+
+
+def conclude(
+    name: str,
+    problem: Problem,
+    rule: Rule | None,
+    measure: Measure | None,
+    outcome: Outcome,
+    seconds: float,
+) -> Solution:
+    """The solution of a rule whose counts are known; the outcome's own rule is not looked at.
+
+    Raises
+    ------
+    EngineFailure
+        If the bound is below the rule's own value.
+    """
+    if measure is not None and measure.gain <= 0 and problem.may_be_empty:
+        rule = measure = None  # the empty rule is as good, and is called "no pattern"
     value = value_of(problem, measure)
     bound = value if outcome.bound is None else problem.vi(outcome.bound)
     gain = measure.gain if measure else 0 if problem.may_be_empty else None
@@ -97,7 +116,7 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
     proven = outcome.bound is None or outcome.bound == gain
     scale = problem.objective.weight_scale
     return Solution(
-        rule=None if rule is None else problem.lift(rule),
+        rule=rule,
         value=value,
         bound=bound,
         status=_status(problem, measure is not None, proven),

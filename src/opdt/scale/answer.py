@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdt.engines.base import value_of
+from opdt.engines.base import Outcome, conclude
 from opdt.errors import EngineFailure
-from opdt.problem import Measure, Problem
+from opdt.problem import Measure
 from opdt.problem.coded import OP_ORDER
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.thresholds import readable_threshold
@@ -24,23 +24,27 @@ Next = dict[tuple[int, int], tuple[int, int]]
 
 def answer(search: PartitionedSearch) -> Solution:
     """The solution of a search, its rule measured once more on all rows."""
-    found, measure, bound = search.incumbent, None, None
+    found, measure = search.incumbent, None
     beside: Next = {}
     if search.stopped_by is None:
-        candidates = search.candidates()
-        found = None
-        if candidates:
-            try:
-                found, measure, beside = _first(search, candidates)
-            except Stopped as stop:
-                search.stopped_by, found = stop.reason, search.incumbent
-            except KeyboardInterrupt:
-                search.stopped_by, found = StopReason.INTERRUPTED, search.incumbent
-    if search.stopped_by is not None:
-        bound = search.scores.gain_of(search.bound())
-        if found is not None:
-            measure = _stated(search, found)
-    return _solution(search, found, measure, bound, beside)
+        try:
+            found, measure, beside = _first(search, search.candidates())
+        except Stopped as stop:
+            search.stopped_by = stop.reason
+        except KeyboardInterrupt:
+            search.stopped_by = StopReason.INTERRUPTED
+    if search.stopped_by is not None and found is not None:
+        measure = _stated(search, found)
+    outcome = Outcome(
+        None,
+        None if search.stopped_by is None else search.scores.gain_of(search.bound()),
+        search.stopped_by or StopReason.FINISHED,
+        tuple(search.trace),
+        Statistics(nodes=search.n_boxes, evaluations=search.n_sets),
+    )
+    rule = None if found is None else _rule(search, found, beside)
+    seconds = search.driver.clock.elapsed()
+    return conclude("search", search.problem, rule, measure, outcome, seconds)
 
 
 def unfinished(driver: Driver, reason: StopReason, *, may_be_empty: bool, bound: float) -> Solution:
@@ -56,8 +60,12 @@ def unfinished(driver: Driver, reason: StopReason, *, may_be_empty: bool, bound:
     )
 
 
-def _first(search: PartitionedSearch, candidates: list[Found]) -> tuple[Found, Measure, Next]:
+def _first(
+    search: PartitionedSearch, candidates: list[Found]
+) -> tuple[Found | None, Measure | None, Next]:
     """The first of the best rules, with its counts, from one more pass."""
+    if not candidates:
+        return None, None, {}
     spots = tuple(sorted({
         (ray, at)
         for found in candidates
@@ -88,6 +96,8 @@ def _first(search: PartitionedSearch, candidates: list[Found]) -> tuple[Found, M
             len(found.rays))) if search.scores.with_errors else value, covered, errors)  # fmt: skip
         ranked.append((_key(search, found, measure, beside), found, measure))
     _, first, measure = min(ranked, key=lambda item: item[0])
+    if not search.problem.within_limits(measure):
+        raise EngineFailure(f"a rule of {measure} was found, which is outside the limits.")
     return first, measure, beside
 
 
@@ -122,40 +132,6 @@ def _stated(search: PartitionedSearch, found: Found) -> Measure:
     errors = gain * scores.scale - sums
     right = (gain - (ratio.denominator - ratio.numerator) * errors) // ratio.denominator
     return Measure(gain, right + errors, errors)
-
-
-def _solution(
-    search: PartitionedSearch,
-    found: Found | None,
-    measure: Measure | None,
-    bound: int | None,
-    beside: Next,
-) -> Solution:
-    problem = search.problem
-    value = value_of(problem, measure)
-    most = value if bound is None else max(value, problem.vi(bound))
-    scale = problem.objective.weight_scale
-    return Solution(
-        rule=None if found is None else _rule(search, found, beside),
-        value=value,
-        bound=most,
-        status=_status(problem, found is not None, most == value and bound is None),
-        stopped_by=search.stopped_by or StopReason.FINISHED,
-        covered=measure.covered / scale if measure else 0.0,
-        errors=measure.errors / scale if measure else 0.0,
-        seconds=search.driver.clock.elapsed(),
-        trace=tuple(search.trace),
-        statistics=Statistics(nodes=search.n_boxes, evaluations=search.n_views),
-        engine="search",
-    )
-
-
-def _status(problem: Problem, has_rule: bool, proven: bool) -> Status:
-    if has_rule:
-        return Status.OPTIMAL if proven else Status.FEASIBLE
-    if problem.may_be_empty:
-        return Status.NO_PATTERN if proven else Status.FEASIBLE
-    return Status.INFEASIBLE if proven else Status.UNKNOWN
 
 
 def _rule(search: PartitionedSearch, found: Found, beside: Next) -> Rule:

@@ -14,7 +14,7 @@ Whole = NDArray[np.int64]
 
 
 class Box(NamedTuple):
-    """Rays with ranges of levels, low < position <= high, that may hold the optimum.
+    """A box of `opdt.engines.search.boxes`, whose positions are levels, and its undecided rows.
 
     `rows` is the largest possible number of rows that some positions of the box cover and
     others do not. Positions are compared with levels: a row is covered where level >= position.

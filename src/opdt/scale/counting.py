@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.axes import Axis
+from opdt.engines.search import scan_kernels
+from opdt.engines.search.records import group_classes, task_of
+from opdt.engines.search.scan_kernels import Alone, Scratch
+from opdt.engines.search.sets import AxisSets
+from opdt.scale import kernels
 from opdt.scale.boxes import Box
-from opdt.scale.coarse import Grid, View
-from opdt.scale.pairs import PairTables
+from opdt.scale.layers import Layer
 from opdt.scale.standing import Found, Standing
 from opdt.scale.works import Count, Fetch, Pass, Work
 
 Whole = NDArray[np.int64]
-Block = dict[int, list[tuple[int, ...]]]  # sets of axes by the place of their grid
+BATCH = 4_096  # sets of axes that are made at a time
+RECORDS = 4_096  # records that are taken at a time
+SETS = 256  # sets that are bounded between two looks at the clock
+
+
+class Alive(NamedTuple):
+    """A box found in a block, with the record and the set of axes that it is from."""
+
+    box: Box
+    record: list[int]
+    owner: int
 
 
 class Counting:
@@ -24,162 +37,159 @@ class Counting:
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._question = standing, standing.question
-        self._tables: PairTables | None = None
+        problem = standing.problem
+        # What is decided exactly stays open too: ties are decided where all rows are.
+        self._sets = AxisSets(self._question.prepared, problem.constraints, open_all=True)
+        self._group_of, groups = group_classes(
+            problem.objective.labels, self._question.ratio, self._question.n_classes
+        )
+        self._task = task_of(groups, np.empty(0, np.intp), standing.scores)
+        self._passes = {int(label): p for p, label in enumerate(groups.labels)}
+        self._channels = scan_kernels.n_channels(groups)
 
-    def pairs(self, seeds: tuple[Box, ...]) -> None:
-        """Count rules of one condition and of two; measure the seeds in the same pass."""
-        standing = self._standing
-        depth = standing.problem.structure.depth
-        widest = self._grid(min(depth, 2))
-        grids = [widest] if depth == 1 else [replace(widest, size=1), widest]
-        if depth > 2:
-            self._tables = PairTables.of(standing, widest)
-        chosen = [
-            (g, own)
-            for g, grid in enumerate(grids)
-            for own in grid.sets(None if depth > 2 else self._question)
-        ]
-        for at, block in enumerate(self._blocks(grids, iter(chosen))):
-            self._count(grids, block, seeds if at == 0 else ())
+    def run(self, seeds: tuple[Box, ...]) -> None:
+        """Count the rules of one condition, of two, …; measure the seeds in the first pass."""
+        depth = self._standing.problem.structure.depth
+        self._count_all(range(1, min(depth, 2) + 1), seeds)
+        for size in range(3, depth + 1):
+            self._standing.later = size
+            self._count_all(range(size, size + 1), ())
+        self._standing.later = None
 
-    def triples(self) -> None:
-        """Count the rules of three conditions that those of two leave open."""
-        grid = self._grid(3)
-        chosen = (
-            (0, own)
-            for own in grid.sets(None)
-            if next(self._open(grid, own), None) is not None
-        )  # fmt: skip
-        for block in self._blocks([grid], chosen):
-            self._count([grid], block, ())
+    def _count_all(self, sizes: range, seeds: tuple[Box, ...]) -> None:
+        layers = {size: self._layer(size) for size in sizes}
+        for block in self._blocks(layers):
+            self._count(layers, block, seeds)
+            seeds = ()
 
-    def _grid(self, size: int) -> Grid:
-        return Grid.of(self._question, self._standing.sample, size)
+    def _layer(self, size: int) -> Layer:
+        return Layer.of(self._question, self._standing.sample, size)
 
-    def _blocks(
-        self, grids: Sequence[Grid], chosen: Iterator[tuple[int, tuple[int, ...]]]
-    ) -> Iterator[Block]:
-        """Sets of axes, as many as may be counted in one pass."""
-        cell = 8 * self._question.n_classes
+    def _blocks(self, layers: dict[int, Layer]) -> Iterator[dict[int, Whole]]:
+        """Sets of axes by size, as many as may be counted in one pass."""
+        cell = 8 * self._channels
         room = self._standing.driver.result_bytes // cell
-        block: Block = {}
+        block: dict[int, Whole] = {}
         used = 0
-        for g, own in chosen:
-            self._standing.driver.check()
-            size = grids[g].n_cells(own)
-            if used and used + size > room:
-                yield block
-                block, used = {}, 0
-                room = self._standing.driver.result_bytes // cell
-            block.setdefault(g, []).append(own)
-            used += size
+        for size, layer in layers.items():
+            for sets in self._sets.batches(layer.axes, size, BATCH):
+                self._standing.driver.check()
+                cells = layer.extents[sets].prod(axis=1)
+                while len(sets):
+                    fit = int(np.searchsorted(np.cumsum(cells), room - used, side="right"))
+                    fit = fit or int(not used)  # a set that is too large goes alone
+                    if fit:
+                        own = sets[:fit]
+                        block[size] = np.concatenate([block[size], own]) if size in block else own
+                        used += int(cells[:fit].sum())
+                    sets, cells = sets[fit:], cells[fit:]
+                    if len(sets):
+                        yield block
+                        block, used = {}, 0
+                        room = self._standing.driver.result_bytes // cell
         if block:
             yield block
 
-    def _count(self, grids: Sequence[Grid], block: Block, seeds: tuple[Box, ...]) -> None:
+    def _count(
+        self, layers: dict[int, Layer], block: dict[int, Whole], seeds: tuple[Box, ...]
+    ) -> None:
         """One pass: the cells of a block, and the weights of the seeds."""
-        n_classes = self._question.n_classes
-        works: list[Work] = [
-            Count(grids[g].binnings, tuple(sets), n_classes) for g, sets in block.items()
+        counts = [
+            Count(layers[size].binnings, layers[size].extents, sets, self._group_of)
+            for size, sets in block.items()
         ]
+        works: list[Work] = [*counts]
         if seeds:
-            works.append(Fetch(seeds, n_classes))
+            works.append(Fetch(seeds, self._question.n_classes))
         task = Pass(self._question.coder, self._standing.rays, tuple(works))
         parts = self._standing.driver.run(task)
         if seeds:
             self._measured(seeds, task.part(parts, len(works) - 1)["always"])
-        for at, (g, sets) in enumerate(block.items()):
-            self._bound_all(grids[g], sets, task.part(parts, at)["cells"])
+        for at, (size, count) in enumerate(zip(block, counts, strict=True)):
+            self._bound(layers[size], count, task.part(parts, at)["cells"])
         self._standing.note()
 
     def _measured(self, boxes: tuple[Box, ...], always: Whole) -> None:
         standing = self._standing
         for box, cover in zip(boxes, always, strict=True):
-            if standing.is_fine(cover, box.label) and cover.any():
+            covered = int(cover.sum())
+            if covered and standing.is_fine(covered, covered - int(cover[box.label])):
                 value = int((standing.factors[box.label] * cover).sum())
                 value += standing.scores.offset(len(box.rays))
-                standing.offer(Found(value, box.label, box.rays, box.high), final=False)
+                standing.take(Found(value, box.label, box.rays, box.high))
 
-    def _open(self, grid: Grid, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Sets of three rays on some axes that may reach the best value."""
-        if self._tables is None:
-            yield from grid.ray_sets(self._question, chosen)
-            return
-        standing = self._standing
-        goal = standing.best - standing.scores.offset(3)
-        for rays in self._tables.alive([grid.axes[a] for a in chosen], goal):
-            if self._question.prepared.fits(rays):
-                yield rays
+    def _bound(self, layer: Layer, count: Count, cells: Whole) -> None:
+        """Bound the rules on the sets of a block; keep the boxes that may hold the best."""
+        size, standing = layer.size, self._standing
+        shapes, starts = count.shapes, count.starts
+        # an ordered ray has one place more than its axis has bins
+        largest = int((layer.grid.n_bins[count.sets] + 1).prod(axis=1).max())
+        scratch = Scratch.of(size, largest * self._channels)
+        records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
+        owners = np.empty(RECORDS, np.int64)
+        rules, groups = self._sets.rules(size), self._task.groups
+        state = np.zeros(2, np.int64)
+        alive: list[Alive] = []
+        while state[0] < len(count.sets):
+            standing.driver.check()
+            begun, end = int(state[0]), int(state[0]) + SETS
+            need = self._task.need(standing.best - standing.scores.offset(size))
+            kernels.bound_counts(
+                layer.grid, Alone.none(), count.sets[:end], shapes[:end], starts, cells, groups,
+                self._channels, rules, need, scratch, records, owners, state,
+            )  # fmt: skip
+            number = int(state[1])
+            alive += self._take(layer, records[:number], owners[:number])
+            state[1] = 0
+            if int(state[0]) == begun:  # more records of one set than there is room for
+                records = np.empty((4 * len(records), records.shape[1]), np.int64)
+                owners = np.empty(len(records), np.int64)
+        standing.n_sets += len(count.sets)
+        offset = standing.scores.offset(size)
+        for own in alive:
+            if own.box.bound + offset >= standing.best:
+                begin = starts[own.owner]
+                counted = cells[begin : starts[own.owner + 1]].reshape(
+                    count.n_groups, *shapes[own.owner][::-1]
+                )
+                rows = min(self._question.n_rows, _undecided(layer, own.record, counted))
+                standing.waiting.append(own.box._replace(rows=rows))
 
-    def _bound_all(self, grid: Grid, sets: list[tuple[int, ...]], counted: Whole) -> None:
-        at = 0
-        for chosen in sets:
-            self._standing.driver.check()
-            axes = [grid.axes[a] for a in chosen]
-            counts = np.ascontiguousarray(counted[at : at + grid.n_cells(chosen)])
-            at += len(counts)
-            if grid.size == 2 and self._tables is not None:
-                self._tables.add(chosen, counts)
-            if grid.size == 3:
-                ray_sets = self._open(grid, chosen)
-            else:
-                hopeful = self._hopeful(axes, counts) if grid.size == 2 else None
-                ray_sets = grid.ray_sets(self._question, chosen, hopeful)
-            for rays in ray_sets:
-                self._bound(View(axes, rays, counts))
+    def _take(self, layer: Layer, records: Whole, owners: Whole) -> Iterator[Alive]:
+        """Take the rules exactly between bins; the boxes that may hold better ones."""
+        standing, size = self._standing, layer.size
+        offset = standing.scores.offset(size)
+        fits_all = self._sets.fits_all(size)
+        fits = self._question.prepared.fits
+        for record, owner in zip(records.tolist(), owners.tolist(), strict=True):
+            bound, label, right, wrong = record[: scan_kernels.HEAD]
+            rays = tuple(record[scan_kernels.HEAD : scan_kernels.HEAD + size])
+            if not fits_all and not fits(rays):
+                continue
+            if right > 0 or wrong > 0:
+                value = self._task.value(self._passes[label], right, wrong) + offset
+                if value > standing.best and standing.is_fine(right + wrong, wrong):
+                    box = layer.positions.corner(record, size, value)
+                    standing.take(Found(value, label, box.rays, box.high))
+            bound *= self._task.scale
+            if bound + offset >= standing.best:
+                found = layer.positions.box(record, size, bound)
+                if found is not None:
+                    yield Alive(Box(*found, 0), record, owner)
 
-    def _hopeful(self, axes: list[Axis], counts: Whole) -> list[tuple[int, ...]]:
-        """Pairs of rays that may reach the best value, by their loosest conditions."""
-        one, two = axes
-        standing = self._standing
-        goal = standing.best - standing.scores.offset(2)
-        covers = [
-            np.array([
-                (turn >= 0) if axis.edges[ray] is not None else (turn == 1)
-                for ray, turn in axis.turns.items()
-            ]).astype(np.int64)
-            for axis in axes
-        ]  # fmt: skip
-        singles = [np.array([axis.edges[ray] is None for ray in axis.turns]) for axis in axes]
-        exact = singles[0][:, None] & singles[1]
-        alive = np.zeros(exact.shape, bool)
-        for factors in standing.factors.values():
-            gains = counts * factors
-            sums = [
-                covers[0] @ part.sum(axis=1).reshape(one.n_bins, two.n_bins) @ covers[1].T
-                for part in (np.maximum(gains, 0), gains)
-            ]
-            alive |= np.where(exact, sums[1], sums[0]) >= goal
-        left, right = list(one.turns), list(two.turns)
-        return [(left[i], right[j]) for i, j in np.argwhere(alive).tolist()]
 
-    def _bound(self, view: View) -> None:
-        """Offer the best rule at bin borders; keep the boxes that may hold a better one."""
-        standing = self._standing
-        offset = standing.scores.offset(len(view.rays))
-        standing.n_views += 1
-        for label, factors in standing.factors.items():
-            best, alive = view.bound(factors, standing.best - offset)
-            if best + offset >= standing.best and (view.is_single or best + offset > standing.best):
-                self._offer_corner(view, label, factors)
-            if not view.is_single:
-                standing.waiting.extend(view.boxes(label, alive, self._question.n_rows))
+def _undecided(layer: Layer, record: list[int], counted: Whole) -> int:
+    """Weight of the rows inside a record's box that its tightest rule need not cover.
 
-    def _offer_corner(self, view: View, label: int, factors: Whole) -> None:
-        standing = self._standing
-        covers, valid = view.corners()
-        values = covers @ factors
-        if standing.problem.constraints.bounds_rows:
-            limits, covered = standing.problem.limits, covers.sum(axis=1)
-            right, share = covers[:, label], limits.precision
-            valid = valid & (covered >= limits.min_covered)
-            valid &= covered - right <= limits.max_errors
-            valid &= right * share.denominator >= covered * share.numerator
-        if not valid.any():
-            return
-        corner = int(np.flatnonzero(valid)[np.argmax(values[valid])])
-        if not covers[corner].any():
-            return
-        value = int(values[corner]) + standing.scores.offset(len(view.rays))
-        found = Found(value, label, view.rays, view.spots(corner))
-        standing.offer(found, final=view.is_single)
+    `counted` (n_groups, …) are the cells of the record's axes, the first axis last.
+    """
+    size, head = layer.size, scan_kernels.HEAD
+    inside, tight = counted.sum(axis=0), counted.sum(axis=0)
+    for d in range(size):
+        ray, low, high = (record[head + n * size + d] for n in range(3))
+        axis = size - 1 - d
+        most = layer.covered(ray, low, loosest=True)
+        least = layer.covered(ray, high, loosest=False)
+        inside = np.moveaxis(np.moveaxis(inside, axis, 0)[most], 0, axis)
+        tight = np.moveaxis(np.moveaxis(tight, axis, 0)[least], 0, axis)
+    return int(inside.sum() - tight.sum())

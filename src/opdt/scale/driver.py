@@ -9,7 +9,7 @@ from opdt.scale.scanner import Parts, Scanner, Task
 from opdt.solution import Clock, Progress, StopReason
 
 DEFAULT_ROOM = 1 << 30  # bytes, where no limit is set
-LEAST_ROOM = 1 << 26  # with less nothing could be counted
+LEAST_ROOM = 1 << 24  # with less nothing could be counted
 MAX_RESULT = 1 << 28  # bytes of one result, so that it can travel
 
 
@@ -65,14 +65,14 @@ class Driver:
 
     @property
     def room(self) -> int:
-        """Bytes that this process may still take under its memory limit.
+        """Bytes that the search may still take under the memory limit of the process.
 
         A quarter of what is left is for the batches being read.
         """
-        limit = self.clock.budget.memory
+        limit, room = self.clock.budget.memory, self.clock.room()
         if limit is None:
-            return DEFAULT_ROOM
-        return max(LEAST_ROOM, left(limit) * 3 // 4)
+            return int(min(DEFAULT_ROOM, room))
+        return int(max(LEAST_ROOM, min(room, left(limit)) * 3 // 4))
 
     @property
     def result_bytes(self) -> int:

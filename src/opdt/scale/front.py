@@ -15,7 +15,7 @@ from opdt.arguments import (
     resolve_constraints,
     resolve_structure,
 )
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
 from opdt.rules.lazy import check_lazy, lazy_kind
@@ -25,7 +25,7 @@ from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
 from opdt.scale.scanner import Scanner
 from opdt.scale.schema import Schema, agree
-from opdt.scale.search import MAX_DEPTH, PartitionedSearch
+from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Solution, StopReason
 from opdt.table import Column, Table
@@ -154,11 +154,6 @@ def _check_wishes(schema: Schema, wishes: Wishes) -> None:
 
     The wishes are put to a table of two rows with the columns of the schema.
     """
-    if wishes.structure.depth > MAX_DEPTH:
-        raise UnsupportedProblem(
-            f"rules of {wishes.structure.depth} conditions are not searched over partitions; the "
-            f"depth is at most {MAX_DEPTH}."
-        )
     codes, values = np.zeros(2, np.int32), np.zeros(1)
     columns = tuple(Column(f.name, f.kind, codes, values) for f in schema.features)
     table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2))

@@ -1,4 +1,4 @@
-"""Compiled loops over the rows of one batch."""
+"""Compiled loops over the rows of one batch, and over the counts that they add up to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opdt.engines.search.jit import kernel
+from opdt.engines.search.scan_kernels import DONE, FULL, add_rows, bound_set
 
 
 @kernel
@@ -102,34 +103,66 @@ def into_bins(keys: Any, edges: Any, missing: Any, out: Any) -> None:
 
 
 @kernel
-def add_cells(
-    codes: Any, sets: Any, strides: Any, starts: Any, groups: Any, weights: Any, out: Any
+def add_sets(
+    codes: Any, sets: Any, extents: Any, starts: Any, ends: Any, weights: Any, places: Any, out: Any
 ) -> None:
-    """Add the weight of each row to its cell of every set of axes.
+    """Add the rows of a batch, sorted by group, to their cells of every set of axes.
 
-    `codes` (n_axes, n_rows) are bins; `sets` and `strides` (n_sets, k) say which axes, and how far
-    apart their bins lie; `starts[s]` is the first cell of set `s` in `out` (n_cells, n_classes).
+    `codes` (n_axes, n_rows) are bins; the rows of group `g` are `ends[g] : ends[g + 1]`. Set `s`
+    has the axes `sets[s]` with `extents[s]` bins; its cells begin at `starts[s]` of `out` and lie
+    there as `scan_kernels.count_set` lays them out.
     """
-    n_classes = np.uintp(out.shape[1])
-    flat = out.reshape(-1)
     for s in range(sets.shape[0]):
-        # unsigned places spare the test for negative ones
-        own = flat[starts[s] * out.shape[1] :]
-        one, outer = codes[sets[s, 0]], np.uintp(strides[s, 0])
-        if sets.shape[1] == 1:
-            for i in range(groups.size):
-                own[np.uintp(one[i]) * n_classes + np.uintp(groups[i])] += weights[i]
-            continue
-        two, inner = codes[sets[s, 1]], np.uintp(strides[s, 1])
-        if sets.shape[1] == 2:
-            for i in range(groups.size):
-                cell = np.uintp(one[i]) * outer + np.uintp(two[i])
-                own[cell * n_classes + np.uintp(groups[i])] += weights[i]
-            continue
-        three = codes[sets[s, 2]]
-        for i in range(groups.size):
-            cell = np.uintp(one[i]) * outer + np.uintp(two[i]) * inner + np.uintp(three[i])
-            own[cell * n_classes + np.uintp(groups[i])] += weights[i]
+        n_cells = np.int64(1)
+        for d in range(sets.shape[1]):
+            n_cells *= extents[s, d]
+        for g in range(ends.size - 1):
+            begin = starts[s] + g * n_cells
+            own = out[begin : begin + n_cells]
+            if n_cells <= 1 << 16:
+                add_rows(
+                    codes, sets[s], extents[s], ends[g], ends[g + 1], weights, places.narrow, own
+                )
+            else:
+                add_rows(
+                    codes, sets[s], extents[s], ends[g], ends[g + 1], weights, places.wide, own
+                )
+
+
+@kernel
+def bound_counts(
+    grid: Any, alone: Any, sets: Any, extents: Any, starts: Any, counts: Any, groups: Any,
+    channels: int, rules: Any, need: int, scratch: Any, records: Any, owners: Any, state: Any,
+) -> int:  # fmt: skip
+    """Bound the rules on sets of axes whose cells were counted by `add_sets`, from `state[0]` on.
+
+    `state` is [next set, records written]; `owners` receives the set of each record. Returns DONE,
+    or FULL where the records of the next set did not fit any more.
+    """
+    n_groups = groups.starts.size - 1
+    cells = scratch.cells[0]
+    while state[0] < sets.shape[0]:
+        s = state[0]
+        n_cells = np.int64(1)
+        for d in range(sets.shape[1]):
+            n_cells *= extents[s, d]
+        cells[: n_groups * n_cells] = counts[starts[s] : starts[s] + n_groups * n_cells]
+        if channels > n_groups:
+            total = cells[n_groups * n_cells : channels * n_cells]
+            total[:] = 0
+            for g in range(n_groups):
+                for at in range(n_cells):
+                    total[at] += cells[g * n_cells + at]
+        written = bound_set(
+            grid, alone, sets[s], extents[s], groups, channels, rules, need, scratch, records,
+            state[1],
+        )  # fmt: skip
+        if written < 0:
+            return FULL
+        owners[state[1] : written] = s
+        state[1] = written
+        state[0] += 1
+    return DONE
 
 
 @kernel
@@ -149,66 +182,3 @@ def order_bits(bits: Any, missing: Any) -> bool:
         else:
             bits[i] ^= (bits[i] >> 63) & magnitude
     return found
-
-
-@kernel
-def open_triples(
-    mass: Any, loss: Any, start: Any, size: Any, single: Any, clash: Any, one: Any, two: Any,
-    three: Any, same12: bool, same23: bool, goal: Any, out: Any,
-) -> int:  # fmt: skip
-    """Triples of rays that may gain the goal, into `out` (n, 3); returns how many.
-
-    `mass` and `loss` are those of `PairTables`; ray `p` has the steps `start[p]` and the
-    `size[p]` - 1 that follow. Rays of the same axis are taken in ascending order.
-    """
-    count = 0
-    for p in one:
-        for q in two:
-            if (same12 and p >= q) or clash[p, q]:
-                continue
-            reach = mass[0, start[p], start[q]]
-            for c in range(1, mass.shape[0]):
-                reach = max(reach, mass[c, start[p], start[q]])
-            if reach < goal:
-                continue
-            for r in three:
-                if (same23 and q >= r) or clash[p, r] or clash[q, r]:
-                    continue
-                for c in range(mass.shape[0]):
-                    if triple_is_open(mass[c], loss[c], start, size, single, p, q, r, goal):
-                        out[count, 0], out[count, 1], out[count, 2] = p, q, r
-                        count += 1
-                        break
-    return count
-
-
-@kernel
-def triple_is_open(
-    mass: Any, loss: Any, start: Any, size: Any, single: Any, p: int, q: int, r: int, goal: Any
-) -> bool:
-    """Whether some steps of three rays have a bound of at least the goal."""
-    # masses fall from step to step: beyond the first below the goal nothing can reach it
-    for a in range(start[p], start[p] + size[p]):
-        if mass[a, a] < goal:
-            break
-        tight_a = a if single[p] else a + 1
-        for b in range(start[q], start[q] + size[q]):
-            if mass[a, b] < goal:
-                break
-            tight_b = b if single[q] else b + 1
-            none = tight_a == start[p] + size[p] or tight_b == start[q] + size[q]
-            for c in range(start[r], start[r] + size[r]):
-                most = min(mass[a, b], mass[a, c], mass[b, c])
-                if most < goal:
-                    break
-                tight_c = c if single[r] else c + 1
-                if none or tight_c == start[r] + size[r]:
-                    return True
-                ab, ac = loss[tight_a, tight_b], loss[tight_a, tight_c]
-                bc = loss[tight_b, tight_c]
-                least = max(0, ab + ac - loss[tight_a, tight_a])
-                least = max(least, ab + bc - loss[tight_b, tight_b])
-                least = max(least, ac + bc - loss[tight_c, tight_c])
-                if most - least >= goal:
-                    return True
-    return False

@@ -1,31 +1,100 @@
-"""The undecided rows of a box, brought back and settled by the in-memory engine's kernels."""
+"""The undecided rows of a box, brought back and settled as a region of the in-memory search."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.exact import Piece
+from opdt.engines.search import boxes, kernels
+from opdt.engines.search.regions import Region, Regions
 from opdt.errors import EngineFailure
 from opdt.scale.boxes import Box
-from opdt.scale.question import Question
+
+if TYPE_CHECKING:
+    from opdt.scale.standing import Standing
 
 Whole = NDArray[np.int64]
 
 
+class Judge:
+    """The host of one leaf's region: it begins with the best value known, and keeps its own."""
+
+    strips = True
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+        self.problem, self.scores, self.limits = standing.problem, standing.scores, standing.limits
+        self.control = standing.control.copy()
+        self.reached: int | None = None
+
+    @property
+    def best(self) -> int:
+        """The value that a rule must reach to be of interest."""
+        return int(self.control[kernels.BEST])
+
+    def expired(self) -> bool:
+        """Never: where a limit is reached, the driver stops the search."""
+        self._standing.driver.check()
+        return False
+
+    def offer(self, value: int, label: int, rays: tuple[int, ...], hint: Any = None) -> None:
+        """Keep the value."""
+        self.control[kernels.BEST] = self.reached = value
+
+
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A box with all that is needed to settle it."""
+    """A box with all that is needed to settle it.
+
+    On each side the levels that occur are numbered 1, 2, …; `values` are the levels behind these
+    numbers.
+    """
 
     box: Box
-    piece: Piece
-    values: tuple[Whole, ...]  # the levels that stand behind the piece's ranks
+    region: Region
+    values: tuple[Whole, ...]
+    judge: Judge
+
+    @classmethod
+    def of(
+        cls, standing: Standing, box: Box, levels: Whole, classes: NDArray[np.uint8],
+        weights: Whole, always: Whole,
+    ) -> Leaf:  # fmt: skip
+        """The leaf of a box: its undecided rows, and the class weights of those always covered."""
+        factors, label, k = standing.factors[box.label], box.label, len(box.rays)
+        ranks = np.empty((k, len(classes)), np.int32)
+        values: list[Whole] = []
+        for d, high in enumerate(box.high):
+            own = np.append(np.minimum(levels[:, d], high), high)
+            known, rank = np.unique(own, return_inverse=True)
+            ranks[d] = rank[:-1] + 1
+            values.append(known)
+        covered = int(always.sum())
+        fixed = [int((factors * always).sum()), covered, covered - int(always[label])]
+        tops = np.array([len(known) for known in values], np.int64)
+        region = Region(
+            np.zeros(k, np.int64), tops, ranks, factors[classes] * weights, weights,
+            weights * (classes != label), np.array(fixed, np.int64),
+        )  # fmt: skip
+        return cls(box, region, tuple(values), Judge(standing))
+
+    @property
+    def _local(self) -> boxes.Box:
+        """The box in numbers of levels."""
+        box, tops = self.box, tuple(self.region.tops.tolist())
+        return boxes.Box(box.bound, box.label, box.rays, tuple(0 for _ in tops), tops)
+
+    def settle(self) -> int | None:
+        """The best value of the box if it reaches the best known, else None."""
+        Regions(self.judge).settle(self._local, self.region)
+        return self.judge.reached
 
     def spots(self, gain: int, *, hurry: bool) -> tuple[int, tuple[int, ...]]:
         """Error weight and loosest positions that reach a gain."""
-        found = self.piece.positions(gain, hurry=hurry)
+        found = Regions(self.judge).locate(self._local, self.region, gain, hurry=hurry)
         if found is None:
             raise EngineFailure(f"no conditions in {self.box} reach the gain {gain} of the search.")
         errors, local = found
@@ -34,39 +103,3 @@ class Leaf:
             for low, at, values in zip(self.box.low, local, self.values, strict=True)
         )
         return errors, spots
-
-
-def make_leaf(
-    question: Question, box: Box, levels: Whole, groups: NDArray[np.uint8], weights: Whole,
-    always: Whole,
-) -> Leaf:  # fmt: skip
-    """The leaf of a box: its undecided rows, and the class weights of those always covered."""
-    factors, label = question.factors(box.label), box.label
-    ranks = np.empty((len(box.rays), len(groups)), np.int32)
-    values: list[Whole] = []
-    for d, high in enumerate(box.high):
-        known = np.unique(np.append(np.minimum(levels[:, d], high), high))
-        ranks[d] = np.searchsorted(known, np.minimum(levels[:, d], high)) + 1
-        values.append(known)
-    limits = question.problem.limits
-    covered = int(always.sum())
-    piece = Piece(
-        levels=ranks,
-        tops=np.array([len(known) for known in values], np.int64),
-        gains=factors[groups] * weights,
-        weights=weights,
-        wrong=weights * (groups != label),
-        fixed=(int((factors * always).sum()), covered, covered - int(always[label])),
-        limits=np.array(
-            [limits.min_covered, limits.max_errors, limits.precision.numerator,
-             limits.precision.denominator], np.int64,
-        ),
-        constrained=question.problem.constraints.bounds_rows,
-        carries_errors=question.scores.with_errors,
-        expired=_never,
-    )  # fmt: skip
-    return Leaf(box, piece, tuple(values))
-
-
-def _never() -> bool:
-    return False

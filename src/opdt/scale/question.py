@@ -77,7 +77,8 @@ class Question:
                 self.ranges[f] = summary[f"range{f}"]
                 few = summary[f"values{f}"]
                 self.values[f] = few if len(few) <= FEW_VALUES else None
-        self.problem = self._problem(classes, units, summary["absent"])
+        self.absent: Whole = summary["absent"]
+        self.problem = self._problem(classes, units, self.absent)
         self.prepared = Prepared(self.problem)
         self.scores = Scores.of(self.problem)
         self.totals = units

@@ -1,15 +1,14 @@
 """Scan, prune, refine: the search over partitions, written once against `Scanner`.
 
-Gains are sums over rows, so the counts of partitions add up. The first counting pass bounds all
-rules from the cells of coarsely cut features; the boxes of cells that may hold the optimum are cut
-finer in further passes, and once few of their rows are undecided, these are brought back and
-settled by the exact kernels of the in-memory engine. A box is dropped only if its bound is below
-the best value known: whatever ties is kept, and decided in the end by the documented order.
+It is the search of `opdt.engines.search` with other rows: gains are sums over rows, so the counts
+of partitions add up. Counting passes bound all rules from the cells of coarsely cut features; the
+boxes of cells that may hold the optimum are cut finer in further passes, and once few of their rows
+are undecided, these are brought back and settled in memory. A box is dropped only if its bound is
+below the best value known: whatever ties is kept, and decided in the end by the documented order.
 """
 
 from __future__ import annotations
 
-from opdt.errors import UnsupportedProblem
 from opdt.scale.counting import Counting
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.question import Question
@@ -18,19 +17,11 @@ from opdt.scale.seeds import seeds
 from opdt.scale.standing import Found, Standing
 from opdt.solution import StopReason
 
-MAX_DEPTH = 3
-
 
 class PartitionedSearch(Standing):
     """One search, from its incumbent to its proof."""
 
     def __init__(self, question: Question, driver: Driver) -> None:
-        depth = question.problem.structure.depth
-        if depth > MAX_DEPTH:
-            raise UnsupportedProblem(
-                f"rules of {depth} conditions are not searched over partitions; the depth is at "
-                f"most {MAX_DEPTH}."
-            )
         super().__init__(question, driver)
         self.stopped_by: StopReason | None = None
 
@@ -38,11 +29,7 @@ class PartitionedSearch(Standing):
         """Search until all is settled or a limit is reached."""
         try:
             self._empty()
-            counting = Counting(self)
-            counting.pairs(seeds(self))
-            if self.problem.structure.depth > 2:
-                counting.triples()
-            self.later = False
+            Counting(self).run(seeds(self))
             refining = Refining(self)
             while self.prune():
                 self.note()
@@ -54,8 +41,11 @@ class PartitionedSearch(Standing):
         self.note()
 
     def _empty(self) -> None:
-        if self.question.prepared.fits(()):
-            for label, factors in self.factors.items():
-                totals = self.question.totals
-                if self.is_fine(totals, label):
-                    self.offer(Found(int((factors * totals).sum()), label, (), ()), final=True)
+        """The rule without a condition, which covers every row."""
+        if not self.question.prepared.fits(()):
+            return
+        totals = self.question.totals
+        covered = int(totals.sum())
+        for label, factors in self.factors.items():
+            if self.is_fine(covered, covered - int(totals[label])):
+                self.take(Found(int((factors * totals).sum()), label, (), ()), final=True)

@@ -28,14 +28,20 @@ class Found(NamedTuple):
 
 
 class Standing:
-    """The best value, the rules and boxes that reach it, and the boxes that may exceed it."""
+    """The best value, the boxes that reach it, and the boxes that may exceed it."""
 
     def __init__(self, question: Question, driver: Driver) -> None:
         self.question, self.driver = question, driver
         self.problem, self.scores = question.problem, question.scores
         self.rays = question.prepared.rays.rays
         self.factors = {label: question.factors(label) for label in self.problem.objective.labels}
-        self.best = 1 if self.problem.may_be_empty else kernels.NEG // 2
+        lowest = 1 if self.problem.may_be_empty else kernels.NEG // 2
+        self.control = np.array([lowest, 0], np.int64)
+        limits = self.problem.limits
+        self.limits = np.array(
+            [limits.min_covered, limits.max_errors, limits.precision.numerator,
+             limits.precision.denominator], np.int64,
+        )  # fmt: skip
         self.ceiling = max(
             int((np.maximum(f, 0) * question.totals).sum()) for f in self.factors.values()
         )
@@ -43,16 +49,21 @@ class Standing:
         self.rules: list[Found] = []  # complete rules that reach the best value
         self.leaves: list[tuple[int, Leaf]] = []  # settled boxes that reach it
         self.waiting: list[Box] = []
-        self.later = True  # sets of rays are still to be counted
+        self.later: int | None = 1  # the fewest conditions of the rules still to be counted
         self.trace: list[TracePoint] = []
         self.sample = question.sample_keys()
-        self.n_boxes = self.n_views = 0
+        self.n_boxes = self.n_sets = 0
+
+    @property
+    def best(self) -> int:
+        """The value that a rule must reach to be of interest."""
+        return int(self.control[kernels.BEST])
 
     def bound(self) -> int:
         """A value that no rule exceeds."""
         open_bounds = [box.bound + self.scores.offset(len(box.rays)) for box in self.waiting]
-        if self.later:
-            open_bounds.append(self.ceiling)
+        if self.later is not None:
+            open_bounds.append(self.ceiling + self.scores.offset(self.later))
         return max([*open_bounds, self.best if self.incumbent else 0])
 
     def note(self) -> None:
@@ -65,7 +76,7 @@ class Standing:
         self.driver.value, self.driver.bound = value, bound
         self.trace.append(TracePoint(self.driver.clock.elapsed(), value, bound))
 
-    def offer(self, found: Found, *, final: bool) -> None:
+    def take(self, found: Found, *, final: bool = False) -> None:
         """Take a rule that reaches the best value; a `final` one may be the answer as it is."""
         if found.value < self.best:
             return
@@ -75,7 +86,7 @@ class Standing:
         if final:
             self.rules.append(found)
 
-    def offer_leaf(self, value: int, leaf: Leaf) -> None:
+    def take_leaf(self, value: int, leaf: Leaf) -> None:
         """Take a settled box whose best value reaches the best of all."""
         self._raise(value)
         self.leaves.append((value, leaf))
@@ -86,22 +97,23 @@ class Standing:
 
     def _raise(self, value: int) -> None:
         if value > self.best:
-            self.best = value
+            self.control[kernels.BEST] = value
             self.rules = [r for r in self.rules if r.value >= value]
             self.leaves = [(v, leaf) for v, leaf in self.leaves if v >= value]
 
-    def is_fine(self, cover: Whole, label: int) -> bool:
-        """Whether the class weights of a rule are within the limits."""
-        covered = int(cover.sum())
-        return self.problem.within_limits(Measure(0, covered, covered - int(cover[label])))
+    def is_fine(self, covered: int, errors: int) -> bool:
+        """Whether the weights of a rule are within the limits."""
+        return self.problem.within_limits(Measure(0, covered, errors))
 
     def prune(self) -> bool:
         """Drop the boxes below the best; whether any are left."""
         offsets = self.scores.offset
         self.waiting = sorted(
             (box for box in self.waiting if box.bound + offsets(len(box.rays)) >= self.best),
-            key=lambda box: (-box.bound, box.rays, box.low, box.label),
-        )
+            key=lambda box: (
+                -box.bound - offsets(len(box.rays)), box.rays, box.low, box.label
+            ),
+        )  # fmt: skip
         return bool(self.waiting)
 
     def candidates(self) -> list[Found]:

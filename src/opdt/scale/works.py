@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from opdt.engines.search.rays import Ray
+from opdt.engines.search.scan_kernels import Scratch
+from opdt.errors import InputError
 from opdt.rules import Op
 from opdt.scale import kernels
 from opdt.scale.boxes import Box, Herd, herds
@@ -57,7 +59,6 @@ class Binning:
     """
 
     feature: int
-    n_bins: int
     edges: Whole | None = None
     look_up: NDArray[np.uint8] | None = None
 
@@ -103,44 +104,63 @@ class Work(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Count(Work):
-    """Weights of the classes in the cells of some sets of axes."""
+    """Weights of the groups of classes in the cells of some sets of axes.
+
+    `axes` are those of a layer, `extents` (n_axes,) their bins with that of missing values, `sets`
+    (n_sets, k) the sets; `group_of` (n_classes,) the group of each class.
+    """
 
     axes: tuple[Binning, ...]
-    sets: tuple[tuple[int, ...], ...]
-    n_classes: int
+    extents: Whole
+    sets: Whole
+    group_of: Whole
 
     @property
     def features(self) -> frozenset[int]:  # type: ignore[override]
         """The features of all axes used."""
-        return frozenset(self.axes[a].feature for chosen in self.sets for a in chosen)
+        return frozenset(self.axes[a].feature for a in self._used)
+
+    @cached_property
+    def _used(self) -> list[int]:
+        return list(map(int, np.unique(self.sets)))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.group_of.max()) + 1
+
+    @cached_property
+    def shapes(self) -> Whole:
+        """Bins of each axis of each set (n_sets, k)."""
+        return np.ascontiguousarray(self.extents[self.sets])
+
+    @cached_property
+    def starts(self) -> Whole:
+        """Where the cells of each set begin, and where the last ones end (n_sets + 1,)."""
+        sizes = self.shapes.prod(axis=1) * self.n_groups
+        return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
     def start(self) -> Parts:
         """Empty cells, those of all sets one after the other."""
-        size = sum(self.n_cells(chosen) for chosen in self.sets)
-        return {"cells": np.zeros((size, self.n_classes), np.int64)}
-
-    def n_cells(self, chosen: Sequence[int]) -> int:
-        """Number of cells of a set of axes."""
-        return int(np.prod([self.axes[a].n_bins for a in chosen]))
+        return {"cells": np.zeros(int(self.starts[-1]), np.int64)}
 
     def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
         """Count the rows in the cells of every set."""
+        groups = self.group_of[coded.groups]
+        order = np.argsort(groups, kind="stable")
+        ends = np.searchsorted(groups[order], np.arange(self.n_groups + 1)).astype(np.int64)
         codes = np.empty((len(self.axes), coded.n_rows), np.uint8)
-        for a in {a for chosen in self.sets for a in chosen}:
-            codes[a] = self.axes[a].bins(coded)
-        sets, strides, starts = self._plan
-        kernels.add_cells(
-            codes, sets, strides, starts, coded.groups, coded.weights, parts["cells"]
+        for a in self._used:
+            np.take(self.axes[a].bins(coded), order, out=codes[a])
+            if coded.n_rows and codes[a].max() >= self.extents[a]:
+                raise InputError("the rows have changed since the first pass over them.")
+        weights = coded.weights[order]
+        if (weights == 1).all():
+            weights = np.empty(0, np.int64)
+        kernels.add_sets(
+            codes, _writable(self.sets), _writable(self.shapes), _writable(self.starts), ends,
+            weights, Scratch.of(1, 1).places, parts["cells"],
         )  # fmt: skip
-
-    @cached_property
-    def _plan(self) -> tuple[Whole, Whole, Whole]:
-        """The sets as arrays: their axes, the strides of their cells, and where these begin."""
-        dims = np.array([[self.axes[a].n_bins for a in chosen] for chosen in self.sets], np.int64)
-        inner = np.cumprod(dims[:, :0:-1], axis=1)[:, ::-1]
-        strides = np.concatenate([inner, np.ones((len(dims), 1), np.int64)], axis=1)
-        sizes = dims.prod(axis=1)
-        return np.array(self.sets, np.int64), strides, np.cumsum(sizes) - sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,14 +132,10 @@ def cut_box(
 ) -> Any:  # fmt: skip
     """Cut a box into cells and put those that may gain the goal together to smaller boxes.
 
-    Place `t` of a side holds the levels edges[t] < level <= edges[t + 1]. The position edges[t] + 1
-    covers the places from `t` on exactly, so that every cell has an exact gain; its other positions
-    cover at least the places from `t + 1` on.
-
-    Scratch: `cells` (2, n_cells), `edges` (k, bins + 2), `alive` (capacity, k), `bounds`, `order`
-    (capacity,), `stack` (capacity, 2). Into `out` (capacity, 1 + 2 k) go bound, low and high
-    positions of the boxes, counted from this one's low side, and into `corner` (k,) the position of
-    the best exact gain. Returns the number of boxes, that gain, and whether the cells decide all.
+    Scratch: `cells` (2, n_cells), `edges` (k, bins + 2) and that of `bound_cut`. Into `out`
+    (capacity, 1 + 2 k) go bound, low and high positions of the boxes, counted from this one's low
+    side, and into `corner` (k,) the position of the best exact gain. Returns the number of boxes,
+    that gain, and whether the cells decide all.
     """
     k = tops.size
     sizes, strides = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -177,12 +173,41 @@ def cut_box(
             loss[np.uintp(cell)] -= gains[i]
     mass[n_cells - 1] += max(fixed, 0)  # rows that every position covers
     loss[n_cells - 1] += max(-fixed, 0)
+    number, best, told_apart = bound_cut(
+        mass, loss, sizes, strides, goal, alive, bounds, order, stack, out, corner
+    )
+    for d in range(k):
+        corner[d] = edges[d, corner[d]] + 1
+        for b in range(number):
+            out[b, 1 + d] = edges[d, out[b, 1 + d]]
+            out[b, 1 + k + d] = edges[d, out[b, 1 + k + d] + 1]
+    return number, best, decided and told_apart
+
+
+@kernel
+def bound_cut(
+    mass: Any, loss: Any, sizes: Any, strides: Any, goal: int, alive: Any, bounds: Any, order: Any,
+    stack: Any, out: Any, corner: Any,
+) -> Any:  # fmt: skip
+    """Bound the cells of a box, and put those that may gain the goal together.
+
+    `mass` and `loss` (n_cells,) are those of each cell, the last side's places side by side, and
+    become sums over all cells at least as tight. The loosest position of a place covers the places
+    from it on exactly, so that every cell has an exact gain; its other positions cover at least the
+    places behind it.
+
+    Scratch: `alive` (capacity, k), `bounds`, `order` (capacity,), `stack` (capacity + 2, 2). Into
+    `out` (capacity, 1 + 2 k) go bound, first and last places of the boxes, and into `corner` (k,)
+    the places of the best exact gain. Returns the number of boxes, that gain, and whether all cells
+    were told apart; where more are alive than fit, the box is halved instead.
+    """
+    k = sizes.size
     sum_tighter(mass, sizes, strides)
     sum_tighter(loss, sizes, strides)
     best = NEG
     found = 0
     place_of = np.zeros(k, np.int64)
-    for at in range(n_cells):
+    for at in range(mass.size):
         if mass[at] >= goal:
             tight = np.int64(at)
             for d in range(k):
@@ -192,7 +217,7 @@ def cut_box(
             if mass[at] - loss[at] > best:
                 best = mass[at] - loss[at]
                 for d in range(k):
-                    corner[d] = edges[d, place_of[d]] + 1
+                    corner[d] = place_of[d]
             if bound >= goal:
                 if found == bounds.size:  # too many to be told apart: one box for all
                     found += 1
@@ -214,20 +239,15 @@ def cut_box(
         for d in range(k):
             if sizes[d] > sizes[side]:
                 side = d
-        middle = sizes[side] // 2
         for half in range(2):
             out[half, 0] = mass[0]
             for d in range(k):
                 out[half, 1 + d] = 0
-                out[half, 1 + k + d] = tops[d]
-            out[half, 1 + side if half else 1 + k + side] = edges[side, middle]
+                out[half, 1 + k + d] = sizes[d] - 1
+        out[0, 1 + k + side] = sizes[side] // 2 - 1
+        out[1, 1 + side] = sizes[side] // 2
         return 2, best, False
-    number = gather(alive, bounds, found, k, order, stack, out)
-    for b in range(number):
-        for d in range(k):
-            out[b, 1 + d] = edges[d, out[b, 1 + d]]
-            out[b, 1 + k + d] = edges[d, out[b, 1 + k + d] + 1]
-    return number, best, decided
+    return gather(alive, bounds, found, k, order, stack, out), best, True
 
 
 @kernel

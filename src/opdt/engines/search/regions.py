@@ -1,0 +1,235 @@
+"""Boxes whose undecided rows are in memory: opened, cut, and settled by the exact kernels."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.engines.search import box_kernels
+from opdt.engines.search.boxes import Box, halves, is_most_of
+from opdt.engines.search.exact import Piece
+from opdt.engines.search.polish import Expired
+from opdt.engines.search.scores import Scores
+from opdt.problem import Problem
+
+Whole = NDArray[np.int64]
+
+# Undecided rows of a box of so many dimensions that are left to the exact kernels.
+LEAF_ROWS = {1: 60_000, 2: 60_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
+FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
+FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
+# Bins of a dimension when a box of so many is cut.
+INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
+MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
+
+
+class Host(Protocol):
+    """What a search must tell, and take, to have its boxes settled."""
+
+    problem: Problem
+    scores: Scores
+    control: Whole
+
+    @property
+    def best(self) -> int:
+        """The value that a rule must reach to be of interest."""
+
+    @property
+    def limits(self) -> Whole:
+        """The row constraints as the kernels take them."""
+
+    @property
+    def strips(self) -> bool:
+        """Whether boxes are bounded by what each of their sides can add alone."""
+
+    def expired(self) -> bool:
+        """Whether time is over."""
+
+    def offer(self, value: int, label: int, rays: tuple[int, ...], hint: Box | None = None) -> None:
+        """Take a set of rays that reaches a value in the box `hint`."""
+
+
+class Region(NamedTuple):
+    """The undecided rows of a box, and the sums of those that it covers always.
+
+    `low` and `tops` (k,) are the box's loosest positions and its extents, `levels` (k, n) are
+    counted from `low`; `fixed` is [gain, weight, error weight].
+    """
+
+    low: Whole
+    tops: Whole
+    levels: NDArray[np.int32]
+    gains: Whole
+    weights: Whole
+    wrong: Whole
+    fixed: Whole
+
+
+class Cutting(NamedTuple):
+    """Scratch of `box_kernels.bound_cut`, for boxes of `k` sides."""
+
+    alive: Whole
+    bounds: Whole
+    order: Whole
+    stack: Whole
+
+    @classmethod
+    def of(cls, k: int) -> Cutting:
+        """Room for `MOST_ALIVE` cells."""
+        n = MOST_ALIVE
+        return cls(
+            np.empty((n, k), np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
+            np.empty((n + 2, 2), np.int64),
+        )  # fmt: skip
+
+
+class Regions:
+    """Opens boxes on rows in memory, cuts them, and settles the small ones."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._local = threading.local()
+
+    def open(self, box: Box, region: Region, goal: int) -> Region | None:
+        """The rows that a box inside a region decides on; None where they cannot gain the goal."""
+        k, n = region.levels.shape
+        low = np.array(box.low, np.int64)
+        tops = np.array(box.high, np.int64) - low
+        own = Region(
+            low, tops, np.empty((k, n), np.int32), np.empty(n, np.int64), np.empty(n, np.int64),
+            np.empty(n, np.int64), region.fixed.copy(),
+        )  # fmt: skip
+        count = box_kernels.keep_undecided(
+            region.levels, low - region.low, tops, region.gains, region.weights, region.wrong,
+            own.fixed, own.levels, own.gains, own.weights, own.wrong,
+        )  # fmt: skip
+        own = own._replace(
+            levels=np.ascontiguousarray(own.levels[:, :count]), gains=own.gains[:count].copy(),
+            weights=own.weights[:count].copy(), wrong=own.wrong[:count].copy(),
+        )  # fmt: skip
+        if self._host.strips:
+            most = box_kernels.most_of_strips(own.levels, tops, own.gains)
+        else:
+            most = own.gains[own.gains > 0].sum()
+        return None if own.fixed[0] + most < goal else own
+
+    def piece(self, region: Region) -> Piece:
+        """The rows of a region for the exact kernels."""
+        host = self._host
+        return Piece(
+            region.levels, region.tops, region.gains, region.weights, region.wrong,
+            tuple(region.fixed.tolist()), host.limits, host.problem.constraints.bounds_rows,
+            host.scores.with_errors, host.expired,
+        )  # fmt: skip
+
+    def is_leaf(self, region: Region, most_rows: int) -> bool:
+        """Whether a box is small enough for the exact kernels."""
+        few = float(np.prod(region.tops.astype(float))) <= FEW_POSITIONS**2
+        return len(region.gains) <= most_rows or few
+
+    def leaf(self, box: Box, piece: Piece) -> None:
+        """Settle a box exactly, and offer what it holds."""
+        host = self._host
+        offset = host.scores.offset(len(box.rays))
+        best = piece.best(host.best - offset, host.control)
+        if best is not None and best + offset >= host.best:
+            host.offer(best + offset, box.label, box.rays, box)
+
+    def settle(self, box: Box, region: Region) -> None:
+        """Settle a box and all of its parts."""
+        stack = [(box, region)]
+        while stack:
+            if self._host.expired():
+                raise Expired
+            box, region = stack.pop()
+            goal = self._host.best - self._host.scores.offset(len(box.rays))
+            if box.bound < goal or (own := self.open(box, region, goal)) is None:
+                continue
+            if self.is_leaf(own, LEAF_ROWS[len(box.rays)]):
+                self.leaf(box, self.piece(own))
+            else:
+                stack.extend((part, own) for part in self.cut(box, own, goal))
+
+    def find(
+        self,
+        box: Box,
+        region: Region,
+        visit: Callable[[Box, Piece], bool],
+        most_rows: int,
+        goal: int,
+    ) -> None:
+        """Visit all small parts of a box that may gain the goal, until a visit returns True."""
+        stack = [(box, region)]
+        while stack:
+            if self._host.expired():
+                raise Expired
+            box, region = stack.pop()
+            if box.bound < goal or (own := self.open(box, region, goal)) is None:
+                continue
+            if self.is_leaf(own, most_rows):
+                if visit(box, self.piece(own)):
+                    return
+                continue
+            stack.extend((part, own) for part in self.cut(box, own, goal, keep_all=True))
+
+    def locate(
+        self, box: Box, region: Region, goal: int, *, hurry: bool
+    ) -> tuple[int, tuple[int, ...]] | None:
+        """Error weight and positions of a box that gain the goal: the loosest, in a hurry any."""
+        found: list[tuple[int, tuple[int, ...]]] = []
+
+        def visit(part: Box, piece: Piece) -> bool:
+            hit = piece.positions(goal, hurry=hurry)
+            if hit is not None:
+                errors, local = hit
+                positions = tuple(a + b for a, b in zip(part.low, local, strict=True))
+                found.append((0 if self._host.scores.with_errors else errors, positions))
+            return hurry and bool(found)
+
+        most_rows = LEAF_ROWS[len(box.rays)] if hurry else FEW_ROWS
+        self.find(box._replace(bound=goal), region, visit, most_rows, goal)
+        return min(found, default=None)
+
+    def cut(self, box: Box, region: Region, goal: int, *, keep_all: bool = False) -> list[Box]:
+        """Parts of a box that may reach the goal, found by counting finer cells.
+
+        None are left where the cells decide all positions, unless asked to `keep_all`.
+        """
+        k = len(box.rays)
+        scratch, cells, edges = self._scratch(k)
+        out = np.empty((MOST_ALIVE, 1 + 2 * k), np.int64)
+        corner = np.zeros(k, np.int64)
+        number, best, decided = box_kernels.cut_box(
+            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, INNER_BINS[k],
+            cells, edges, *scratch, out, corner,
+        )  # fmt: skip
+        host, offset = self._host, self._host.scores.offset(k)
+        if not host.problem.constraints.bounds_rows:
+            if best + offset >= host.best:
+                high = tuple((region.low + corner).tolist())
+                low = tuple(at - 1 for at in high)
+                hint = box._replace(low=low, high=high)
+                host.offer(int(best) + offset, box.label, box.rays, hint)
+            if decided and not keep_all:
+                return []
+        parts = []
+        for bound, *ends in out[:number].tolist():
+            low = tuple(a + b for a, b in zip(box.low, ends[:k], strict=True))
+            high = tuple(a + b for a, b in zip(box.low, ends[k:], strict=True))
+            part = Box(min(bound, box.bound), box.label, box.rays, low, high)
+            parts += halves(part) if is_most_of(part, box) else [part]
+        return sorted(parts, key=lambda part: part.bound)
+
+    def _scratch(self, k: int) -> tuple[Cutting, Whole, Whole]:
+        """Scratch of this thread for cutting boxes of `k` sides."""
+        spaces: dict[int, tuple[Cutting, Whole, Whole]]
+        spaces = self._local.__dict__.setdefault("spaces", {})
+        if k not in spaces:
+            bins = INNER_BINS[k]
+            cells = np.empty((2, (bins + 2) ** k), np.int64)
+            spaces[k] = Cutting.of(k), cells, np.empty((k, bins + 3), np.int64)
+        return spaces[k]
