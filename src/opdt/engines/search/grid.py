@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from opdt.engines.search.jit import kernel
 from opdt.engines.search.rays import Rays
 from opdt.rules import Op
-from opdt.table import Kind
+from opdt.table import Column, Kind, SparseColumn
 
 Whole = NDArray[np.int64]
 Bins = NDArray[np.uint8]
@@ -176,6 +176,7 @@ class AxisMaker:
 
     def __init__(self, rays: Rays, order: NDArray[np.intp]) -> None:
         self._rays, self._order = rays, order
+        self._places: NDArray[np.int32] | None = None
         self._common: dict[int, Whole] = {}
         self._members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
@@ -196,44 +197,73 @@ class AxisMaker:
             out += [(feature, range(a, min(a + step, column.n_values))) for a in starts]
         return out
 
-    def axis(self, feature: int, levels: range | None, bins: int, out: Bins) -> Axis:
-        """An axis in at most so many bins; the bins of its rows go into `out`."""
+    def axis(self, feature: int, levels: range | None, bins: int) -> Axis:
+        """An axis in at most so many bins."""
         column = self._rays.columns[feature]
         members = self._members[feature]
-        look_up = np.empty(column.n_values + 1, np.uint8)
         if levels is None:
-            edges = self._edges(column.codes, column.n_values, bins)
-            axis = ordered_axis(self._rays, feature, members, edges)
-            look_up[1:] = np.repeat(np.arange(axis.n_bins), np.diff(edges))
+            return ordered_axis(self._rays, feature, members, self._edges(column, bins))
+        return level_axis(self._rays, feature, members, levels, column.n_values)
+
+    def look_up(self, axis: Axis, levels: range | None) -> Bins:
+        """The bin of each code of an axis, behind that of a missing value."""
+        look_up = np.empty(self._rays.columns[axis.feature].n_values + 1, np.uint8)
+        look_up[0] = axis.n_bins
+        if levels is None:
+            assert axis.edges is not None
+            look_up[1:] = np.repeat(np.arange(axis.n_bins), np.diff(axis.edges))
         else:
-            axis = level_axis(self._rays, feature, members, levels, column.n_values)
             look_up[1:] = len(levels)
             look_up[1 + levels.start : 1 + levels.stop] = np.arange(len(levels))
-        look_up[0] = axis.n_bins
-        fill_bins(column.codes, self._order, look_up, out)
-        return axis
+        return look_up
 
-    def _edges(self, codes: NDArray[np.int32], n_values: int, bins: int) -> Whole:
+    def fill(self, axis: Axis, levels: range | None, out: Bins) -> None:
+        """Put the bins of an axis's rows into `out`, in the order of the rows."""
+        column, look_up = self._rays.columns[axis.feature], self.look_up(axis, levels)
+        if isinstance(column, SparseColumn):
+            out[:] = look_up[column.default + 1]
+            out[self.places[column.rows]] = look_up[column.row_codes + 1]
+        else:
+            fill_bins(column.codes, self._order, look_up, out)
+
+    @property
+    def places(self) -> NDArray[np.int32]:
+        """The place of each row in the order of the rows."""
+        if self._places is None:
+            places = np.empty(len(self._order), np.int32)
+            places[self._order] = np.arange(len(self._order), dtype=np.int32)
+            self._places = places
+        return self._places
+
+    def _edges(self, column: Column, bins: int) -> Whole:
         """`bin_edges`, which are the same for all columns whose rows all differ."""
-        if n_values < len(codes):
-            return bin_edges(codes, n_values, bins)
-        if bins not in self._common:
-            self._common[bins] = bin_edges(codes, n_values, bins)
-        return self._common[bins]
+        n_values = column.n_values
+        if n_values <= bins:
+            return np.arange(n_values + 1, dtype=np.int64)
+        if isinstance(column, SparseColumn):
+            counts = np.bincount(column.row_codes[column.row_codes >= 0], minlength=n_values)
+            if column.default >= 0:
+                counts[column.default] += column.n_rows - len(column.rows)
+            return bin_edges(counts, bins)
+        if n_values == column.n_rows and bins in self._common:
+            return self._common[bins]
+        # Which bins are good is a matter of speed alone, so a sample of the rows will do.
+        sample = column.codes[:: max(1, column.n_rows // SAMPLE)]
+        edges = bin_edges(np.bincount(sample[sample >= 0], minlength=n_values), bins)
+        if n_values == column.n_rows:
+            self._common[bins] = edges
+        return edges
 
 
-def bin_edges(codes: NDArray[np.int32], n_values: int, bins: int) -> Whole:
+def bin_edges(counts: NDArray[np.intp], bins: int) -> Whole:
     """Codes that begin each bin, then the number of codes; at most `bins` bins.
 
-    A bound is good where a bin is small beside the rows on its tight side, so bins shrink
-    geometrically towards both ends, where conditions cover few rows. A value that many rows share
-    has a bin of its own, in which nothing is uncertain.
+    `counts` (n_values,) are the rows of each code, or of a sample of them. A bound is good where a
+    bin is small beside the rows on its tight side, so bins shrink towards both ends, where
+    conditions cover few rows. A value that many rows share has a bin of its own, in which nothing
+    is uncertain.
     """
-    if n_values <= bins:
-        return np.arange(n_values + 1, dtype=np.int64)
-    # Which bins are good is a matter of speed alone, so a sample of the rows will do.
-    sample = codes[:: max(1, len(codes) // SAMPLE)]
-    counts = np.bincount(sample[sample >= 0], minlength=n_values)
+    n_values = len(counts)
     shares = counts.cumsum() / max(1, counts.sum())
     # Even steps of log-odds: bins near either end are small beside what lies beyond them.
     wanted = 1 / (1 + np.exp(-np.linspace(-ENDS, ENDS, bins - 1)))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import box_kernels
 from opdt.engines.search import scan_kernels as kernels
-from opdt.engines.search.agenda import Agenda, Work
+from opdt.engines.search.agenda import Agenda, Halted, Work
 from opdt.engines.search.boxes import Box, halves, is_most_of
 from opdt.engines.search.exact import Piece
 from opdt.engines.search.grid import LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
@@ -54,6 +54,7 @@ QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs 
 # Bins of a dimension when a box of so many is cut.
 INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
 MOST_KINDS = 1 << 16  # combinations of kinds of rays that are decided beforehand
+FEW_LABELS = 8  # classes whose gains are kept
 MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
 MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
@@ -107,10 +108,14 @@ class Layer(NamedTuple):
     """Axes in bins of one fineness, for rules of one size."""
 
     axes: list[Axis]
+    levels: list[range | None]  # of axes without order
     grid: Grid
     task: Task
     channels: int
     alone: Alone
+    maker: AxisMaker
+    filled: NDArray[np.bool_]  # (n_axes,) whose rows of `grid.codes` are filled
+    lock: threading.Lock
 
 
 class Scan:
@@ -124,6 +129,9 @@ class Scan:
         self._layers: dict[tuple[int, int, int], Layer] = {}
         self._making = threading.Lock()
         self._local = threading.local()
+        self._wides: dict[int, Wide] = {}
+        self._rules_of: dict[int, Rules] = {}
+        self._axes_of: dict[int, dict[int, int]] = {}
         self._held = self._most_held = 0  # bytes of regions kept for their parts
         self.hint: Box | None = None  # where the value of the best rule is reached
 
@@ -178,15 +186,17 @@ class Scan:
 
     def gains(self, label: int) -> tuple[Whole, Whole]:
         """Value and error weight of each row under a rule of this class."""
-        if label not in self._gains:
-            if len(self._gains) > 8:  # of many classes only a few are at work at a time
-                self._gains.clear()
+        known = self._gains.get(label)
+        if known is None:
             objective = self.run.problem.objective
-            self._gains[label] = (
+            known = (
                 self.run.scores.gains(self.run.problem, label),
                 objective.weights * objective.wrong(label),
             )
-        return self._gains[label]
+            if len(self._gains) >= FEW_LABELS:  # of many classes only a few are at work at a time
+                self._gains = {}
+            self._gains[label] = known
+        return known
 
     def need(self, task: Task, size: int) -> int:
         """The least gain, in units of the kernels, of a rule worth looking at."""
@@ -224,15 +234,25 @@ class Scan:
         def works() -> Iterator[Work]:
             layer = self._layer(at, task, size, ladder[0])
             skipped = None
-            if size == 2 and Wide.pays(self, task, len(layer.axes)):
-                wide = Wide(self, at, task, layer)
-                skipped = wide.eligible
-                yield from wide.works(agenda, ladder)
+            if size <= 2 and Wide.pays(self, task, len(layer.axes)):
+                wide = self._wide(at, task, layer)
+                if size == 1:
+                    skipped = wide.settle_singles()
+                else:
+                    skipped = wide.eligible
+                    yield from wide.works(agenda, ladder)
             for sets in self._batches(layer, size, max(1, BATCH // each), skipped):
                 yield self._scan(agenda, at, task, size, ladder, sets)
 
         agenda.add_stream(self.run.ceiling + self.run.scores.offset(size), works())
         return int(each * float(len(self.rays.rays)) ** size)
+
+    def _wide(self, at: int, task: Task, layer: Layer) -> Wide:
+        """The pairs of axes that can be kept as bits."""
+        with self._making:
+            if at not in self._wides:
+                self._wides[at] = Wide(self, at, task, layer)
+            return self._wides[at]
 
     def count_now(
         self,
@@ -286,6 +306,7 @@ class Scan:
                 best = max(best, gains.cumsum().max(), gains[::-1].cumsum().max())
             return best
 
+        self.fill(layer, np.arange(len(layer.axes)))
         best = np.array(self.run.on_threads(best_of, layer.axes, list(layer.grid.codes)))
         return np.argsort(-best, kind="stable")[:number].tolist()
 
@@ -305,13 +326,31 @@ class Scan:
     def _make_layer(self, task: Task, bins: int, most_levels: int) -> Layer:
         maker = AxisMaker(self.rays, task.order)
         wanted = maker.axes(bins, most_levels)
+        axes = [maker.axis(*own, bins) for own in wanted]
+        # Pages that are never written to take no memory: rows are filled when they are needed.
         codes = np.empty((len(wanted), self.run.problem.table.n_rows), np.uint8)
-        axes = self.run.on_threads(
-            lambda own, row: maker.axis(*own, bins, row), wanted, list(codes)
-        )
         missing = [bool(self.rays.columns[f].has_missing) for f, _ in wanted]
-        grid = as_grid(axes, codes, missing)
-        return Layer(axes, grid, task, kernels.n_channels(task.groups), self._alone(task, axes))
+        return Layer(
+            axes, [levels for _, levels in wanted], as_grid(axes, codes, missing), task,
+            kernels.n_channels(task.groups), self._alone(task, axes), maker,
+            np.zeros(len(axes), bool), threading.Lock(),
+        )  # fmt: skip
+
+    def fill(self, layer: Layer, used: Whole) -> None:
+        """Fill the rows' bins of the axes that are used, where that is still to be done."""
+        with layer.lock:
+            todo = np.unique(used)
+            todo = todo[~layer.filled[todo]]
+            if not len(todo):
+                return
+            if not self.run.claim(len(todo) * self.run.problem.table.n_rows):
+                raise Halted
+
+            def one(a: int) -> None:
+                layer.maker.fill(layer.axes[a], layer.levels[a], layer.grid.codes[a])
+
+            self.run.on_threads(one, todo.tolist())
+            layer.filled[todo] = True
 
     def _alone(self, task: Task, axes: list[Axis]) -> Alone:
         """What ordered rays gain by themselves, where there are many levels to be excluded."""
@@ -369,7 +408,7 @@ class Scan:
     ) -> Iterator[Whole]:
         """Sets of axes with at least one set of rays that fits, about so many at a time.
 
-        Pairs of different axes that are both `skipped` are left out.
+        Single axes that are `skipped`, and pairs of different ones that both are, are left out.
         """
         rules = self._size_rules(size)
         signs, of_axis = self._signs(layer)
@@ -394,7 +433,9 @@ class Scan:
                     [self._some_fit((*key, s), signs, rules) for s in range(len(signs))]
                 )
             last = last[fits[key][of_axis[last]]]
-            if skipped is not None and skipped[prefix[0]]:
+            if skipped is not None and size == 1:
+                last = last[~skipped[last]]
+            elif skipped is not None and skipped[prefix[0]]:
                 last = last[~skipped[last] | (last == prefix[0])]
             if not len(last):
                 continue
@@ -412,11 +453,10 @@ class Scan:
             yield np.concatenate(parts)
 
     def _size_rules(self, size: int) -> Rules:
-        if not hasattr(self, "_rules_of"):
-            self._rules_of: dict[int, Rules] = {}
-        if size not in self._rules_of:
-            self._rules_of[size] = self._rules(size)
-        return self._rules_of[size]
+        rules = self._rules_of.get(size)
+        if rules is None:
+            rules = self._rules_of[size] = self._rules(size)
+        return rules
 
     def _signs(self, layer: Layer) -> tuple[list[tuple[int, ...]], Whole]:
         """The distinct sets of kinds of the axes' rays, and which each axis has."""
@@ -443,7 +483,10 @@ class Scan:
         if self.run.problem.constraints.once:
             return 1
         excluded = sum(how == 1 for _, how, _, _ in axis.singles)
-        return max(1, excluded, 2 if axis.up >= 0 and axis.down >= 0 else 1)
+        both_ends = axis.up >= 0 and axis.down >= 0
+        if both_ends and self.rays.columns[axis.feature].n_values > 2:
+            return max(2, excluded)
+        return max(1, excluded)
 
     def _scan(
         self,
@@ -459,6 +502,7 @@ class Scan:
         def work(slot: int) -> None:
             run = self.run
             layer = self._layer(at, task, size, ladder[0])
+            self.fill(layer, sets)
             space = self._space(slot, layer, sets, size)
             if space is None:
                 return
@@ -534,13 +578,11 @@ class Scan:
                     agenda.add(whole, self._refining(agenda, box, None))
 
     def _axis_of(self, layer: Layer) -> dict[int, int]:
-        if not hasattr(self, "_axes_of"):
-            self._axes_of: dict[int, dict[int, int]] = {}
-        if id(layer) not in self._axes_of:
-            self._axes_of[id(layer)] = {
-                ray: a for a, axis in enumerate(layer.axes) for ray in axis.rays()
-            }
-        return self._axes_of[id(layer)]
+        known = self._axes_of.get(id(layer))
+        if known is None:
+            known = {ray: a for a, axis in enumerate(layer.axes) for ray in axis.rays()}
+            self._axes_of[id(layer)] = known
+        return known
 
     def _go_on(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import bit_kernels
-from opdt.engines.search.agenda import Agenda, Work
+from opdt.engines.search.agenda import Agenda, Halted, Work
 from opdt.engines.search.bit_kernels import STRIP, BitAxes
 from opdt.engines.search.grid import OTHERS, THIS, Axis
 
@@ -32,7 +33,8 @@ class Wide:
     def __init__(self, scan: Scan, at: int, task: Task, layer: Layer) -> None:
         self._scan, self._at, self._task, self._layer = scan, at, task, layer
         self.eligible = np.array([self._bins_of(axis) > 0 for axis in layer.axes], bool)
-        self._classes: list[BitAxes] = []
+        self._classes: list[BitAxes] | None = None
+        self._packing = threading.Lock()
 
     @staticmethod
     def pays(scan: Scan, task: Task, n_axes: int) -> bool:
@@ -43,6 +45,7 @@ class Wide:
             and n_axes >= WIDE
             and len(groups.starts) == 3
             and groups.weights.size == 0
+            and groups.starts[-1] * max(groups.plus.max(), groups.minus.max()) < 1 << 53
         )
 
     def _bins_of(self, axis: Axis) -> int:
@@ -55,12 +58,20 @@ class Wide:
             return 0
         if column.n_values <= FEW_BINS:
             return column.n_values
-        n_rows = len(column.codes)
+        n_rows = column.n_rows
         return next((bins for most, bins in COARSE.items() if n_rows <= most), 0)
 
-    def prepare(self) -> bool:
-        """Pack the bits; whether there is room for them."""
-        starts = self._task.groups.starts
+    @property
+    def classes(self) -> list[BitAxes]:
+        """The axes as bits, those of the same shape together; none where there is no room."""
+        with self._packing:  # rules of one condition and of two ask at the same time
+            if self._classes is None:
+                self._classes = self._packed()
+        return self._classes
+
+    def _packed(self) -> list[BitAxes]:
+        classes: list[BitAxes] = []
+        run, starts = self._scan.run, self._task.groups.starts
         split = int(starts[1] + 63) // 64
         n_words = split + int(starts[2] - starts[1] + 63) // 64
         by_shape: dict[tuple[int, bool], list[int]] = {}
@@ -71,21 +82,62 @@ class Wide:
             by_shape.setdefault((bins, lone), []).append(a)
         for (bins, lone), members in by_shape.items():
             items = [(a, b) for a in members for b in self._levels(a)]
-            if not self._scan.run.claim(bins * n_words * len(items) * 8):
-                return False
+            if not run.claim(bins * n_words * len(items) * 8):
+                raise Halted
             words = np.zeros((bins, n_words, len(items)), np.uint64)
             counts = np.zeros((bins, 2, len(items)), np.int64)
-            missing = bool(self._layer.grid.missing[members].any())
 
-            def pack(at: int, item: tuple[int, int], bins: int = bins) -> None:
+            def pack(
+                at: int,
+                item: tuple[int, int],
+                bins: int = bins,
+                words: NDArray[np.uint64] = words,
+                counts: Whole = counts,
+            ) -> None:
                 own, number = np.empty((bins, n_words), np.uint64), np.empty((bins, 2), np.int64)
                 bit_kernels.pack_axis(self._bins(*item, bins), bins, split, starts, own, number)
                 words[:, :, at], counts[:, :, at] = own, number
 
-            self._scan.run.on_threads(pack, range(len(items)), items)
+            run.on_threads(pack, range(len(items)), items)
+            missing = bool(self._layer.grid.missing[members].any())
             axes = np.array([a for a, _ in items], np.int64)
-            self._classes.append(BitAxes(words, split, counts, lone, missing, axes))
-        return True
+            classes.append(BitAxes(words, split, counts, lone, missing, axes))
+        return classes
+
+    def settle_singles(self) -> NDArray[np.bool_]:
+        """Offer the rules of one condition on axes whose bins are all told apart, and say which.
+
+        Limits on rows are left to the counting of cells.
+        """
+        settled = np.zeros(len(self._layer.axes), bool)
+        if self._scan.run.problem.constraints.bounds_rows:
+            return settled
+        for own in self.classes:
+            ordered = np.array([self._layer.axes[a].edges is not None for a in own.axes])
+            if not own.lone or not ordered.all():
+                continue
+            settled[own.axes] = True
+            for s in range(1, own.counts.shape[0]):
+                for down in (False, True):
+                    covered = own.counts[0] - own.counts[s] if down else own.counts[s]
+                    self._offer_singles(own, covered, s, down=down)
+        return settled
+
+    def _offer_singles(self, own: BitAxes, covered: Whole, step: int, *, down: bool) -> None:
+        """Offer one condition on each of some axes; `covered` (2, n_axes) rows of each group."""
+        scan, groups = self._scan, self._task.groups
+        offset = scan.run.scores.offset(1)
+        for p, label in enumerate(groups.labels.tolist()):
+            right, wrong = covered[groups.right[p]], covered[1 - groups.right[p]]
+            gains = groups.plus[p] * right - groups.minus[p] * wrong
+            for at in np.flatnonzero(gains >= scan.need(self._task, 1)).tolist():
+                axis = self._layer.axes[own.axes[at]]
+                ray = axis.down if down else axis.up
+                if ray < 0 or not scan.run.prepared.fits((ray,)):
+                    continue
+                value = self._task.value(p, int(right[at]), int(wrong[at])) + offset
+                if value >= scan.run.best:
+                    scan.run.offer(value, label, (ray,))
 
     def _levels(self, a: int) -> list[int]:
         """The levels of an axis without order that are axes of their own as bits; else one."""
@@ -96,7 +148,9 @@ class Wide:
 
     def _bins(self, a: int, level: int, bins: int) -> NDArray[np.uint8]:
         """The bins of an axis in the order of the rows, as coarse as wanted."""
-        axis, codes = self._layer.axes[a], self._layer.grid.codes[a]
+        layer, axis = self._layer, self._layer.axes[a]
+        codes = np.empty(int(self._task.groups.starts[-1]), np.uint8)
+        layer.maker.fill(axis, layer.levels[a], codes)
         look_up = np.full(axis.n_bins + 1, bins, np.uint8)
         if level >= 0:
             look_up[: axis.n_bins] = np.arange(axis.n_bins) == level
@@ -110,12 +164,10 @@ class Wide:
 
     def works(self, agenda: Agenda, ladder: tuple[int, ...]) -> Iterator[Work]:
         """Pieces of work that bound all pairs."""
-        if not self.prepare():
-            return
-        if not all(own.lone for own in self._classes):
+        if not all(own.lone for own in self.classes):
             self._seed(ladder)
-        for i, one in enumerate(self._classes):
-            for j, two in enumerate(self._classes[i:], start=i):
+        for i, one in enumerate(self.classes):
+            for j, two in enumerate(self.classes[i:], start=i):
                 cost = one.words.shape[0] * two.words.shape[0] * one.words.shape[1] + 400
                 step = max(1, 400_000_000 // (cost * max(1, two.words.shape[2])))
                 for begin in range(0, one.words.shape[2], step):
