@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, scan, small, wide
+from opdt.engines.search import SearchEngine, Switches, merge, scan, small, wide
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -25,7 +25,7 @@ def examples(number: int) -> settings:
 def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
     """Any choice of accelerators; every other time all of them."""
     flags = {
-        name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical", "strips")
+        name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical", "strips", "merging")
     }
     chosen = st.builds(Switches, bits=st.booleans(), large_rows=st.just(large_rows), **flags)
     return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)
@@ -47,6 +47,8 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
         "BATCH": 500,
     }.items():
         monkeypatch.setattr(scan, name, value)
+    monkeypatch.setattr(merge, "LEAST_ROWS", 0)
+    monkeypatch.setattr(merge, "WORTH", 1.05)
     monkeypatch.setattr(wide, "WIDE", 2)
     monkeypatch.setattr(wide, "COARSE", {100: 3})
     monkeypatch.setattr(wide, "TRIED", 1)

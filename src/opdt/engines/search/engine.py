@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from opdt.engines.base import Engine, Outcome, audit
 from opdt.engines.many import ManySolves, check_value
 from opdt.engines.search.blocks import Order
 from opdt.engines.search.collect import Collector, RuleListing
+from opdt.engines.search.merge import merged
 from opdt.engines.search.positions import RowLimit
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.within_limits import WithinLimits
@@ -43,7 +46,13 @@ class SearchEngine(Engine):
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
         start: CodedRule | None = None if self.start is None else problem.lower(self.start)
-        run = Run(problem, Prepared(problem), clock, self.switches, start=start)
+        prepared = Prepared(problem)
+        fewer = None
+        if self.switches.merging:
+            fewer = merged(problem, np.unique(prepared.rays.features))
+        if fewer is not None:
+            problem, prepared = fewer, Prepared(fewer)
+        run = Run(problem, prepared, clock, self.switches, start=start)
         run.search()
         return _outcome(run)
 

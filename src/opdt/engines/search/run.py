@@ -51,6 +51,8 @@ class Switches:
         Visit a set of rays in one order only.
     bits : bool
         Count rows of two-valued rays by bits.
+    merging : bool
+        Put rows together that no condition tells apart.
     strips : bool
         Bound a box by what each of its sides can add alone.
     large_rows, large_rays : int
@@ -63,6 +65,7 @@ class Switches:
     intervals: bool = True
     canonical: bool = True
     bits: bool = True
+    merging: bool = True
     strips: bool = True
     large_rows: int = 20_000
     large_rays: int = 600
@@ -125,6 +128,7 @@ class Run:
         return (
             table.n_rows > self.switches.large_rows
             or len(self.prepared.rays.rays) > self.switches.large_rays
+            or np.count_nonzero(self.prepared.rays.tops == 1) > self.switches.large_rays // 3
             or max((c.n_values for c in table.columns), default=0) > MAX_POSITIONS
         )
 
@@ -235,6 +239,8 @@ class Run:
                 self.method.hint = hint[1]
             rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
         except Expired:
+            if not hurry and self.stopped_by is None:
+                self.stopped_by = self.clock.stop() or StopReason.TIME  # ties are not decided
             return
         # a set may hold more than was asked of it
         self.incumbent, self._noted = rule, self.value(rule)
