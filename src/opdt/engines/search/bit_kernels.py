@@ -1,7 +1,7 @@
 """Compiled kernels that bound pairs of axes by bits: for wide tables, and for few-valued columns.
 
-An axis of `B` bins is kept as `B` rows of bits: bit `i` of row `s` says that table row `i` lies in a
-bin >= s (row 0: that its value is present). The rows that two axes cover together are counted by
+An axis of `B` bins is kept as `B` rows of bits: bit `i` of row `s` says that table row `i` lies in
+a bin >= s (row 0: that its value is present). The rows that two axes cover together are counted by
 `and` and `popcount`. One axis is held against a strip of others at a time, side by side in memory,
 so that the compiler can work on several of them with each instruction.
 """

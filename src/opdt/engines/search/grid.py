@@ -129,7 +129,7 @@ def ordered_axis(rays: Rays, feature: int, members: Sequence[int], edges: Whole)
     """The axis of a numeric feature whose codes are cut at `edges`."""
     n_bins = len(edges) - 1
     ends: dict[Any, int] = {Op.GE: -1, Op.LT: -1}
-    singles = []
+    singles: list[tuple[int, int, int, tuple[int, ...]]] = []
     for index in members:
         op = rays.rays[index].op
         if op.is_threshold:
@@ -159,7 +159,7 @@ def level_axis(
 
 @kernel
 def fill_bins(codes: Any, order: Any, look_up: Any, out: Any) -> None:
-    """The bin of each row, in the given order: `look_up` (n_values + 1,) of codes, missing first."""
+    """The bin of each row, in the given order: `look_up` (n_values + 1,), missing first."""
     for i in range(out.size):
         out[i] = look_up[np.uintp(codes[order[i]] + 1)]
 

@@ -128,7 +128,7 @@ class Run:
         return (
             table.n_rows > self.switches.large_rows
             or len(self.prepared.rays.rays) > self.switches.large_rays
-            or np.count_nonzero(self.prepared.rays.tops == 1) > self.switches.large_rays // 3
+            or int((self.prepared.rays.tops == 1).sum()) > self.switches.large_rays // 3
             or max((c.n_values for c in table.columns), default=0) > MAX_POSITIONS
         )
 

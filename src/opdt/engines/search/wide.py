@@ -15,7 +15,8 @@ from opdt.engines.search.bit_kernels import STRIP, BitAxes
 from opdt.engines.search.grid import OTHERS, THIS, Axis
 
 if TYPE_CHECKING:
-    from opdt.engines.search.scan import Layer, Scan, Task
+    from opdt.engines.search.records import Task
+    from opdt.engines.search.scan import Layer, Scan
 
 Whole = NDArray[np.int64]
 
