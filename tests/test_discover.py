@@ -13,13 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from clocks import Ending
 from opdt.arguments import resolve_budget, resolve_constraints, resolve_structure
 from opdt.discover import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.errors import InputError, MemoryLimit
 from opdt.problem import Constraints, Structure, write_structure
 from opdt.rules import Condition, Rule
-from opdt.solution import Budget, Clock, Expired, Status, StopReason
+from opdt.solution import Budget, Status, StopReason
 from opdt.table import Table, read_frame
 
 DATA = {
@@ -144,19 +145,6 @@ def test_the_time_runs_from_the_call(monkeypatch, tmp_path):
     assert late.stopped_by is StopReason.TIME
     in_time = discover(path, "state", target="ill", engine=EXACT, time_limit=10)
     assert (in_time.rule, in_time.seconds) == (OLD, 7)
-
-
-class Ending(Clock):
-    """A clock whose time is up when it is looked at once too often."""
-
-    def __init__(self, looks):
-        super().__init__(Budget(seconds=60))
-        self.looks = looks
-
-    def check(self):
-        self.looks -= 1
-        if self.looks < 0:
-            raise Expired(StopReason.TIME)
 
 
 @pytest.mark.parametrize("looks", [0, 1, 2, 3])

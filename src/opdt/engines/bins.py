@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.machine import refuse_beyond
 from opdt.problem import CodedCondition
 from opdt.rules import Condition, Op
+from opdt.solution import Budget, Clock
 from opdt.table import Column, Kind, Table
 
 DEFAULT_BINS = 10  # the paper's number of equal bins
@@ -46,29 +48,45 @@ class BinnedTable:
     bins : tuple of Bin
         In the order of the table's features, then of values. A numeric feature whose rows all
         fall into one bin has none, since that bin says nothing.
-    cells : ndarray of intp of shape (n_rows, n_features)
+    cells : ndarray of int32 of shape (n_rows, n_features)
         Position in `bins` of the bin of each cell; ``len(bins)`` where it lies in none.
     """
 
     bins: tuple[Bin, ...]
-    cells: NDArray[np.intp]
+    cells: NDArray[np.int32]
 
     @classmethod
-    def of(cls, table: Table, n_bins: int = DEFAULT_BINS) -> BinnedTable:
-        """Cut the numeric features of a table into bins of equal width."""
+    def of(
+        cls, table: Table, n_bins: int = DEFAULT_BINS, clock: Clock | None = None
+    ) -> BinnedTable:
+        """Cut the numeric features of a table into bins of equal width.
+
+        The clock's limits end the work with `Expired` or `MemoryLimit`.
+        """
         check_bins(n_bins)
+        clock = clock or Budget().start()
+        refuse_beyond(
+            table.n_rows * (4 * table.n_features + 32),
+            clock.room(),
+            "a table of bins",
+            "take fewer rows or columns, or use the engine 'search'",
+        )
         bins: list[Bin] = []
-        cells = np.empty((table.n_rows, table.n_features), dtype=np.intp)
+        lookups: list[NDArray[np.intp]] = []  # the bin of each value, and -1 where it has none
         for feature, column in enumerate(table.columns):
+            clock.check()
             if column.kind is Kind.NUMERIC:
                 made, places = _numeric(feature, column, n_bins)
             else:
                 made, places = _levels(feature, column)
             # One place more, at the end, for the code -1 of missing values.
-            lookup = np.append(places + len(bins) if made else np.full(len(places), -1), -1)
-            cells[:, feature] = lookup[column.codes]
+            lookups.append(np.append(places + len(bins) if made else np.full(len(places), -1), -1))
             bins += made
-        cells[cells < 0] = len(bins)
+        cells = np.empty((table.n_rows, table.n_features), dtype=np.int32, order="F")
+        for feature, lookup in enumerate(lookups):
+            clock.check()
+            lookup[lookup < 0] = len(bins)
+            cells[:, feature] = lookup[table.columns[feature].codes]
         return cls(tuple(bins), cells)
 
 

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from opdt.engines.base import Engine, Outcome, Recorder
 from opdt.engines.tree import SplitTree, first_condition, opposite
+from opdt.machine import refuse_beyond
 from opdt.problem import CodedCondition, CodedRule, Problem
 from opdt.problem.coded import holds
 from opdt.rules import Op
-from opdt.solution import Clock, Statistics, StopReason
+from opdt.solution import Clock, Expired, Statistics, StopReason
 from opdt.table import Column, Kind
 
 Rows = NDArray[np.intp]
 Counts = NDArray[np.float64]
+COUNT_BYTES = 64  # of each class and value: the counts, and what is worked out from them
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class BSCCARTEngine(Engine):
     proves_optimality: ClassVar[bool] = False
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
+        most = max((column.n_values for column in problem.table.columns), default=0)
+        refuse_beyond(
+            len(problem.table.classes) * most * COUNT_BYTES,
+            clock.room(),
+            "counting the classes of a column's values",
+            "round its values, merge classes, or use the engine 'search'",
+        )
         conditions, stopped, nodes = grow(problem, clock)
         tree = SplitTree(problem.structure, conditions, problem.structure.leaves[0], 0)
         found = _best_rule(problem, tree)
@@ -115,7 +124,9 @@ def grow(
             if stopped is StopReason.FINISHED:
                 tried += 1
                 try:
-                    condition = _split(problem, sample, node, here, conditions)
+                    condition = _split(problem, sample, node, here, conditions, clock)
+                except Expired as stop:
+                    stopped = stop.reason
                 except KeyboardInterrupt:
                     stopped = StopReason.INTERRUPTED
             condition = condition or first_condition(problem, node)
@@ -163,6 +174,7 @@ def _split(
     node: int,
     rows: Rows,
     above: Sequence[CodedCondition | None],
+    clock: Clock,
 ) -> CodedCondition | None:
     """The split of a node: least impurity, or what a forced node does without any."""
     name = problem.structure.group[node - 1]
@@ -171,6 +183,7 @@ def _split(
     best: tuple[float, CodedCondition] | None = None
     if np.count_nonzero(totals) > 1:
         for feature in features:
+            clock.check()
             floor = -np.inf if best is None else best[0]
             best = _best_split(problem, sample, feature, rows, floor) or best
     if best is not None:

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.base import Engine, Outcome, Recorder, value_of
+from opdt.machine import refuse_beyond
 from opdt.problem import Chain, CodedCondition, CodedRule, Measure, Problem, simplify
 from opdt.problem.coded import count_possible, holds
-from opdt.solution import Clock, Statistics, StopReason
+from opdt.solution import Clock, Expired, Statistics, StopReason
 
 REPORT_EVERY = 64  # nodes, a few milliseconds of work
+BLOCK_CELLS = 1 << 22  # rows times conditions of the last level that are counted at once
+STEP_BYTES = 200  # of a condition
 
 Step = CodedCondition | None  # None: the level is vacuous
 Found = tuple[tuple[Any, ...], CodedRule, Measure]  # the place in the order comes first
@@ -60,9 +63,10 @@ class ExhaustiveEngine(Engine):
         bound, n_batches = problem.vi(ceiling), count_batches(problem)
         nodes = evaluations = 0
         try:
-            for prefix, last, tables in _batches(problem):
+            for prefix, last, tables in _batches(problem, clock):
                 if nodes % REPORT_EVERY == 0:
-                    recorder.report(value_of(problem, best and best[2]), bound, nodes / n_batches)
+                    done = min(1.0, nodes / n_batches)  # batches may come in parts
+                    recorder.report(value_of(problem, best and best[2]), bound, done)
                 if reason := clock.stop(nodes):
                     stopped = reason
                     break
@@ -73,6 +77,8 @@ class ExhaustiveEngine(Engine):
                     if found is not None:
                         best = found
                         recorder.improved(found[1], problem.vi(found[2].gain), bound)
+        except Expired as stop:
+            stopped = stop.reason
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED
         rule, measure = (best[1], best[2]) if best is not None else (None, None)
@@ -110,25 +116,37 @@ def _counts(problem: Problem, chain: Chain) -> list[int]:
     ]
 
 
-def _choices(problem: Problem, chain: Chain) -> list[list[Step]]:
+def _choices(problem: Problem, chain: Chain, clock: Clock) -> list[list[Step]]:
     """What each level may do; a chain without levels has one rule, that without conditions."""
-    return [
-        [*([None] if level.vacuous else []), *problem.conditions_at(level)] for level in chain
-    ] or [[None]]
+    choices: list[list[Step]] = []
+    for level in chain:
+        steps: list[Step] = [None] if level.vacuous else []
+        for feature in level.features:
+            clock.check()
+            steps += problem.conditions_of(feature, right=level.right, left=level.left)
+        choices.append(steps)
+    return choices or [[None]]
 
 
-def _batches(problem: Problem) -> Iterator[Batch]:
+def _batches(problem: Problem, clock: Clock) -> Iterator[Batch]:
     """Each choice for all levels but the last, with all choices of the last counted at once.
 
-    Yields the prefix, the choices of the last level, and per class their gains, covered weight
-    and error weight, each of shape (n_choices,).
+    Yields the prefix, the choices of the last level (a part of them, where there are many), and
+    per class their gains, covered weight and error weight, each of shape (n_choices,).
     """
     for chain in problem.chains:
-        yield from _batches_of(problem, _choices(problem, chain))
+        n_steps = sum(_counts(problem, chain))
+        refuse_beyond(
+            n_steps * (problem.table.n_rows + STEP_BYTES),
+            clock.room(),
+            f"trying {n_steps:,} conditions on {problem.table.n_rows:,} rows",
+            "use the engine 'search'",
+        )
+        yield from _batches_of(problem, _choices(problem, chain, clock), clock)
 
 
-def _batches_of(problem: Problem, choices: list[list[Step]]) -> Iterator[Batch]:
-    masks = [_masks(problem, steps) for steps in choices]
+def _batches_of(problem: Problem, choices: list[list[Step]], clock: Clock) -> Iterator[Batch]:
+    masks = [_masks(problem, steps, clock) for steps in choices]
     objective = problem.objective
     values = [
         (label, objective.gains(label), objective.weights * objective.wrong(label))
@@ -138,13 +156,16 @@ def _batches_of(problem: Problem, choices: list[list[Step]]) -> Iterator[Batch]:
     def extend(depth: int, prefix: tuple[Step, ...], fires: NDArray[np.bool_]) -> Iterator[Batch]:
         if depth == len(choices) - 1:
             rows = np.flatnonzero(fires)
-            last = masks[depth][:, rows].astype(np.int64)
-            covered = last @ objective.weights[rows]
-            tables = [
-                (label, last @ gains[rows], covered, last @ wrong[rows])
-                for label, gains, wrong in values
-            ]
-            yield prefix, choices[depth], tables
+            size = max(1, BLOCK_CELLS // max(1, len(rows)))
+            for first in range(0, len(choices[depth]), size):
+                part = slice(first, first + size)
+                last = masks[depth][part, rows].astype(np.int64)
+                covered = last @ objective.weights[rows]
+                tables = [
+                    (label, last @ gains[rows], covered, last @ wrong[rows])
+                    for label, gains, wrong in values
+                ]
+                yield prefix, choices[depth][part], tables
             return
         for step, mask in zip(choices[depth], masks[depth], strict=True):
             yield from extend(depth + 1, (*prefix, step), fires & mask)
@@ -152,10 +173,12 @@ def _batches_of(problem: Problem, choices: list[list[Step]]) -> Iterator[Batch]:
     yield from extend(0, (), np.ones(problem.table.n_rows, dtype=bool))
 
 
-def _masks(problem: Problem, steps: list[Step]) -> NDArray[np.bool_]:
+def _masks(problem: Problem, steps: list[Step], clock: Clock) -> NDArray[np.bool_]:
     """Rows that pass each step, shape (n_steps, n_rows)."""
     out = np.ones((len(steps), problem.table.n_rows), dtype=bool)
     for row, step in enumerate(steps):
+        if row % REPORT_EVERY == 0:
+            clock.check()
         if step is not None:
             out[row] = holds(step, problem.table.columns[step.feature].codes)
     return out

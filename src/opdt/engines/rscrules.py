@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 from opdt.engines.base import Engine, Outcome, Recorder
 from opdt.engines.bins import DEFAULT_BINS, Bin, BinnedTable, check_bins
 from opdt.problem import CodedRule, Measure, Problem, simplify
-from opdt.solution import Clock, Statistics, StopReason
+from opdt.solution import Clock, Expired, Statistics, StopReason
+
+Units = NDArray[np.int64]
+BLOCK_CELLS = 1 << 20  # of a table that are looked at in one go
+HALF = 30  # bits; a block of them adds up to less than 2**53
+LEAST = -(1 << 62)  # below every gain
 
 Places = tuple[int, ...]  # positions of bins in a binned table, ascending
 # Whether a rule may be made of these bins, for a class and with what it measures.
@@ -67,10 +72,13 @@ class RSCRULESEngine(Engine):
         check_bins(self.bins)
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
-        binned = BinnedTable.of(problem.table, self.bins)
+        recorder, bound = Recorder(problem, clock), problem.ceiling
+        try:
+            binned = BinnedTable.of(problem.table, self.bins, clock)
+        except Expired as stop:
+            return Outcome(None, bound=bound, stopped_by=stop.reason)
         room = max(map(len, problem.chains))
         sizes = [len(each.coded) for each in binned.bins]
-        recorder, bound = Recorder(problem, clock), problem.ceiling
         search = BinSearch(problem, binned, sizes, room, _Fit(problem, binned.bins), clock)
         rule: CodedRule | None = None
         stopped = StopReason.FINISHED
@@ -155,33 +163,49 @@ class BinSearch:
         self._binned, self._room, self._accepts, self._clock = binned, room, accepts, clock
         self._sizes = np.array(sizes, dtype=np.int64)
         self._owner = np.array([each.feature for each in binned.bins], dtype=np.int64)
-        self._weights = objective.weights.astype(np.float64)
-        self._gains = {k: objective.gains(k).astype(np.float64) for k in objective.labels}
+        self._weights = objective.weights
+        self._gains = {k: objective.gains(k) for k in objective.labels}
         self._wrong = {k: self._weights * objective.wrong(k) for k in objective.labels}
-        self._best = 0.0 if problem.may_be_empty else -np.inf
+        self._best = 0 if problem.may_be_empty else LEAST
         self._open = np.ones(len(binned.cells), dtype=bool)  # rows that no rule explains yet
         self.nodes = self.evaluations = 0
         self.stopped: StopReason | None = None
 
     def __iter__(self) -> Iterator[tuple[Places, int, int]]:
-        rows = np.arange(len(self._binned.cells))
-        frontier: list[tuple[Places, NDArray[np.intp]]] = [((), rows)]
-        while frontier:
-            longer: list[tuple[Places, NDArray[np.intp]]] = []
-            for places, here in frontier:
-                self.stopped = self._clock.stop(self.nodes)
-                if self.stopped:
-                    return
-                self.nodes += 1
-                if self._open[here].any():
-                    yield from self._extend(places, here, longer)
-            frontier = longer
+        # Rules that may become longer, by the bins they have in common and their last ones: the
+        # rows of all of them at once would not fit into memory.
+        frontier: list[tuple[Places, list[Places]]] = [((), [()])]
+        try:
+            while frontier:
+                longer: list[tuple[Places, list[Places]]] = []
+                for places, last in frontier:
+                    rows = self._rows(places)
+                    for more in last:
+                        self.stopped = self._clock.stop(self.nodes)
+                        if self.stopped:
+                            return
+                        self.nodes += 1
+                        here = self._rows(more, rows)
+                        if self._open[here].any():
+                            yield from self._extend((*places, *more), here, longer)
+                frontier = longer
+        except Expired as stop:
+            self.stopped = stop.reason
+
+    def _rows(self, places: Places, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """Those of the rows, or of all rows, that lie in all of these bins."""
+        self._clock.check()
+        if rows is None:
+            rows = np.arange(len(self._binned.cells))
+        for place in places:
+            rows = rows[self._binned.cells[rows, self._owner[place]] == place]
+        return rows
 
     def _extend(
         self,
         places: Places,
         rows: NDArray[np.intp],
-        longer: list[tuple[Places, NDArray[np.intp]]],
+        longer: list[tuple[Places, list[Places]]],
     ) -> Iterator[tuple[Places, int, int]]:
         """Try a rule with each further bin; put those that can be longer into `longer`."""
         room = self._room - int(self._sizes[list(places)].sum())
@@ -189,11 +213,10 @@ class BinSearch:
         may = np.flatnonzero((self._owner >= after) & (self._sizes <= room))
         if not len(may):
             return
-        cells = self._binned.cells[rows, after:]
-        covered, gains, labels, errors = (each[may] for each in self._measure(cells, rows))
+        covered, gains, labels, errors = (each[may] for each in self._measure(rows, after))
         self.evaluations += len(may)
-        for at in np.flatnonzero((covered > 0) & (gains > min(self._best, 0.0))):
-            rule, inside = (*places, int(may[at])), self._inside(cells, rows, may[at], after)
+        for at in np.flatnonzero((covered > 0) & (gains > min(self._best, 0))):
+            rule, inside = (*places, int(may[at])), self._rows((int(may[at]),), rows)
             gain, label = int(gains[at]), int(labels[at])
             if gain > 0 and not self._open[inside].any():
                 continue
@@ -204,33 +227,42 @@ class BinSearch:
             if gain > self._best:
                 self._best = gain
                 yield rule, label, gain
-        for place in may[(covered > 0) & (self._sizes[may] < room)]:
-            longer.append(((*places, int(place)), self._inside(cells, rows, place, after)))
-
-    def _inside(
-        self, cells: NDArray[np.intp], rows: NDArray[np.intp], place: int, after: int
-    ) -> NDArray[np.intp]:
-        """Those of the rows that lie in a bin."""
-        inside: NDArray[np.intp] = rows[cells[:, self._owner[place] - after] == place]
-        return inside
+        further = may[(covered > 0) & (self._sizes[may] < room)]
+        last: list[Places] = [(int(place),) for place in further]
+        if last:
+            longer.append((places, last))
 
     def _measure(
-        self, cells: NDArray[np.intp], rows: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+        self, rows: NDArray[np.intp], after: int
+    ) -> tuple[Units, Units, NDArray[np.int64], Units]:
         """Weight in each bin, the greatest gain over the classes, that class and its errors."""
-        covered = self._sums(cells, self._weights[rows])
-        best = np.full(len(covered), -np.inf)
+        covered = self._sums(rows, after, self._weights)
+        best = np.full(len(covered), LEAST)
         labels = np.zeros(len(covered), dtype=np.int64)
-        errors = np.zeros(len(covered))
+        errors = np.zeros(len(covered), dtype=np.int64)
         for label, gains in self._gains.items():
-            gain = self._sums(cells, gains[rows])
+            gain = self._sums(rows, after, gains)
             better = gain > best
             labels[better], best[better] = label, gain[better]
-            errors[better] = self._sums(cells, self._wrong[label][rows])[better]
+            errors[better] = self._sums(rows, after, self._wrong[label])[better]
         return covered, best, labels, errors
 
-    def _sums(self, cells: NDArray[np.intp], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the rows' values in each bin; exact, since whole numbers below 2**53 are added."""
-        n_bins = len(self._binned.bins)
-        each = np.repeat(values, cells.shape[1])
-        return np.bincount(cells.ravel(), each, n_bins + 1).astype(np.float64, copy=False)
+    def _sums(self, rows: NDArray[np.intp], after: int, values: Units) -> Units:
+        """Sum of the rows' values in each bin of the features from `after` on.
+
+        NumPy adds doubles here, which are exact below 2**53: larger numbers are added in halves.
+        """
+        sums = np.zeros(len(self._binned.bins) + 1, dtype=np.int64)
+        n_features = self._binned.cells.shape[1] - after
+        step = max(1, BLOCK_CELLS // max(1, n_features))
+        for first in range(0, len(rows), step):
+            self._clock.check()
+            here = rows[first : first + step]
+            cells, part = self._binned.cells[here, after:].ravel(), values[here]
+            large = int(np.abs(part).max()) >= 1 << HALF
+            for shift, half in (
+                ((0, part % (1 << HALF)), (HALF, part >> HALF)) if large else ((0, part),)
+            ):
+                each = np.bincount(cells, np.repeat(half, n_features), len(sums))
+                sums += each.astype(np.int64) << shift
+        return sums

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clocks import Ending
 from opdt import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.mip import MIPEngine, engine, paper, scip, solver, vectors
@@ -30,7 +31,7 @@ from opdt.errors import (
 )
 from opdt.problem import Constraints, Problem, Structure
 from opdt.rules import Condition, Op, Rule
-from opdt.solution import Budget, Clock, Expired, Progress, Status, StopReason
+from opdt.solution import Budget, Progress, Status, StopReason
 from opdt.table import Table
 
 PACKAGES = {"scip": "pyscipopt", "highs": "highspy"}
@@ -242,19 +243,6 @@ def test_the_time_limit_is_kept(name: str, formulation: str, noisy: Problem) -> 
     solution = made.solve(noisy, Budget(seconds=0.5))
     assert (solution.stopped_by, solution.status) == (StopReason.TIME, Status.FEASIBLE)
     assert solution.value < solution.bound
-
-
-class Ending(Clock):
-    """A clock whose time is up when it is looked at once too often."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__(Budget(seconds=60))
-        self.looks = looks
-
-    def check(self) -> None:
-        self.looks -= 1
-        if self.looks < 0:
-            raise Expired(StopReason.TIME)
 
 
 @pytest.mark.parametrize("formulation", ["paper", "path"])
