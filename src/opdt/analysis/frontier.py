@@ -28,7 +28,7 @@ from opdt.analysis.envelope import Ceiling, crossing
 from opdt.analysis.prices import Line, Pricer
 from opdt.analysis.settings import build_problem, check_count
 from opdt.analysis.tracing import Tracer
-from opdt.arguments import Groups, StructureLike, resolve_budget
+from opdt.arguments import Groups, StructureLike, start_clock
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.problem import Constraints
@@ -206,6 +206,7 @@ def pareto_frontier(
     >>> frontier.at(1).correct, frontier.with_precision(0.9).errors
     (3.0, 0.0)
     """
+    clock = start_clock(budget, time_limit, n_jobs)
     problem = build_problem(
         X,
         y,
@@ -219,7 +220,7 @@ def pareto_frontier(
         kinds=kinds,
     )
     most = math.inf if max_points is None else check_count("max_points", max_points)
-    pricer = Pricer(problem, engine, resolve_budget(budget, time_limit, n_jobs))
+    pricer = Pricer(problem, engine, clock)
     limit = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)
     return Sweep(pricer, most, limit).run()
 

@@ -19,7 +19,7 @@ from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
 from opdt.analysis.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
-from opdt.arguments import Groups, StructureLike, resolve_budget
+from opdt.arguments import Groups, StructureLike, start_clock
 from opdt.engines import Engine
 from opdt.errors import InputError
 from opdt.problem import Constraints
@@ -242,6 +242,7 @@ def weight_path(
     >>> path.at(1.5).value, path.at(7).rule == path.segments[1].rule
     (3.5, True)
     """
+    clock = start_clock(budget, time_limit, n_jobs)
     w_end = as_price("w_max", w_max, infinite=True)
     problem = build_problem(
         X,
@@ -255,7 +256,7 @@ def weight_path(
         sample_weight=sample_weight,
         kinds=kinds,
     )
-    pricer = Pricer(problem, engine, resolve_budget(budget, time_limit, n_jobs))
+    pricer = Pricer(problem, engine, clock)
     return trace_path(pricer, w_end)
 
 

@@ -19,7 +19,7 @@ from opdt.errors import InputError
 from opdt.problem import Problem, VolumeImpurity
 from opdt.problem.objective import as_written, weight_units
 from opdt.rules import Rule
-from opdt.solution import Budget, Progress, Solution, Status, StopReason
+from opdt.solution import Budget, Clock, Progress, Solution, Status, StopReason, running
 
 # Weights are whole numbers of units with a sum below this. Prices are ratios of such sums, so
 # that a sum of gains stays below the square, which fits into the 60 bits of the search.
@@ -80,11 +80,11 @@ class Pricer:
         Its table, structure and constraints count; its price does not.
     engine : str or Engine
         One that proves its answers.
-    budget : Budget
+    budget : Budget or running Clock
         Seconds and nodes are those of all solves together.
     """
 
-    def __init__(self, problem: Problem, engine: str | Engine, budget: Budget) -> None:
+    def __init__(self, problem: Problem, engine: str | Engine, budget: Budget | Clock) -> None:
         chosen = get_engine(engine)
         if not chosen.proves_optimality:
             raise InputError(
@@ -99,7 +99,7 @@ class Pricer:
         )
         self.problem = problem.with_objective(self._objective)
         self.engine = chosen.name
-        self.clock = budget.start()
+        self.clock = running(budget)
         self.work = Work()
         self.stopped_by: StopReason | None = None
         self._solver = chosen.many(self.problem)
