@@ -128,7 +128,7 @@ def discover_partitioned(
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
-    _check_wishes(schema, wishes)
+    schema = replace(schema, idle=_check_wishes(schema, wishes))
     driver = Driver(scanner, limits.start(), max_passes)
     try:
         summary = driver.run(_first_pass(schema, driver))
@@ -149,18 +149,20 @@ def _check_column(argument: str, what: str, name: Any) -> None:
         )
 
 
-def _check_wishes(schema: Schema, wishes: Wishes) -> None:
-    """Refuse before the first pass what can be refused without rows.
+def _check_wishes(schema: Schema, wishes: Wishes) -> frozenset[int]:
+    """Refuse before the first pass what can be refused without rows; the features of no use.
 
     The wishes are put to a table of two rows with the columns of the schema.
     """
     codes, values = np.zeros(2, np.int32), np.zeros(1)
     columns = tuple(Column(f.name, f.kind, codes, values) for f in schema.features)
     table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2))
-    Problem.build(
+    problem = Problem.build(
         table, structure=wishes.structure, groups=wishes.groups, w=wishes.w,
         constraints=wishes.constraints,
     )  # fmt: skip
+    used = {f for chain in problem.chains for level in chain for f in level.features}
+    return frozenset(range(len(columns))) - used
 
 
 def _passes(search: PartitionedSearch) -> Passes:

@@ -129,9 +129,10 @@ def _ordered(
         last = few
     else:
         present = np.append(sample[sample != MISSING], ends)
-        known, codes = np.unique(present, return_inverse=True)
-        starts = bin_edges(codes.astype(np.int32), len(known), BINS[size])
-        last = known[starts[1:] - 1]
+        known, counts = np.unique(present, return_counts=True)
+        last = known
+        if len(known) > BINS[size]:
+            last = known[bin_edges(counts, BINS[size])[1:] - 1]
     # A bin begins behind the last key of the one before it.
     edges = np.append(ends[0], np.minimum(last, LAST - 1) + 1)
     if few is None:

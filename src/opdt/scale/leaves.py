@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import boxes, kernels
 from opdt.engines.search.regions import Region, Regions
+from opdt.engines.search.run import Switches
 from opdt.errors import EngineFailure
 from opdt.scale.boxes import Box
 
@@ -22,7 +23,7 @@ Whole = NDArray[np.int64]
 class Judge:
     """The host of one leaf's region: it begins with the best value known, and keeps its own."""
 
-    strips = True
+    switches = Switches()
 
     def __init__(self, standing: Standing) -> None:
         self._standing = standing

@@ -48,11 +48,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class Schema:
-    """The features in order, the target and the weights."""
+    """The features in order, the target and the weights; `idle` features stand in no rule."""
 
     features: tuple[Layout, ...]
     target: Layout
     weight: str | None = None
+    idle: frozenset[int] = frozenset()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -102,6 +102,9 @@ class Summary(Task):
             "classes": _counts(labels, weights),
         }  # fmt: skip
         for f, layout in enumerate(schema.features):
+            if layout.kind is Kind.CATEGORICAL and f in schema.idle:
+                parts[f"levels{f}"] = known[f"levels{f}"]  # none: nobody asks for them
+                continue
             if layout.kind is Kind.CATEGORICAL:
                 distinct = levels_in(table, layout)
                 parts["absent"][f] = distinct.null_count
@@ -144,7 +147,7 @@ class Summary(Task):
                 if len(out[f"levels{f}"]) > MAX_LEVELS:
                     raise UnsupportedProblem(
                         f"column {layout.name!r} has more than {MAX_LEVELS} levels, too many for "
-                        "partitions; leave it out or merge rare levels."
+                        "partitions; forbid it, leave it out, or merge rare levels."
                     )
                 continue
             values = np.union1d(one[f"values{f}"], two[f"values{f}"])

@@ -118,69 +118,7 @@ def by_position(levels: Array, values: Array, top: int) -> Array:
     return np.array([values[levels >= j].sum() for j in range(top + 2)], np.int64)
 
 
-# -- cells ---------------------------------------------------------------------------------------
-
-
-def count_cells(codes: Array, dims: Sequence[int], groups: Array, weights: Array, n: int) -> Array:
-    """The weight of each group of rows in each cell, shape (*dims, n_groups)."""
-    out = np.zeros((*dims, n), np.int64)
-    for i in range(len(groups)):
-        out[(*codes[:, i].tolist(), groups[i])] += weights[i]
-    return out
-
-
-class Bounds(NamedTuple):
-    """What the kernels that bound cells say."""
-
-    best: int
-    upper: list[int]  # for each place of the first dimension; NEG where no cell is alive
-    boxes: dict[int, tuple[list[int], list[int]]]  # of the places with a cell alive
-
-
-def bound_cells(mass: Array, loss: Array, exact: Sequence[bool], goal: int) -> Bounds:
-    """Bounds of cells whose mass and loss are given, from loose to tight in every dimension.
-
-    A threshold inside a place covers its rows or does not; a dimension of one condition has the
-    places 0 (not covered) and 1 (covered).
-    """
-    bounds, best = {}, NEG
-    for place in product(*map(range, mass.shape)):
-        if any(only and t != 1 for only, t in zip(exact, place, strict=True)):
-            continue
-        loosest = tuple(slice(t, None) for t in place)
-        tightest = tuple(
-            slice(t if only else t + 1, None) for only, t in zip(exact, place, strict=True)
-        )
-        bounds[place] = int(mass[loosest].sum() - loss[tightest].sum())
-        if all(only or t > 0 for only, t in zip(exact, place, strict=True)):
-            best = max(best, int(mass[loosest].sum() - loss[loosest].sum()))
-    return summary(bounds, best, mass.shape[0], goal)
-
-
-def bound_inside(mass: Array, loss: Array, goal: int) -> Bounds:
-    """Bounds inside a box: its loosest corner covers all, its last place is never left."""
-    bounds, best = {}, NEG
-    for place in product(*map(range, mass.shape)):
-        loosest = tuple(slice(t, None) for t in place)
-        tightest = tuple(
-            slice(min(t + 1, size - 1), None) for t, size in zip(place, mass.shape, strict=True)
-        )
-        if mass[loosest].sum() >= goal:
-            bounds[place] = int(mass[loosest].sum() - loss[tightest].sum())
-            best = max(best, int(mass[loosest].sum() - loss[loosest].sum()))
-    return summary(bounds, best, mass.shape[0], goal)
-
-
-def summary(bounds: dict[tuple[int, ...], int], best: int, n_places: int, goal: int) -> Bounds:
-    """The cells alive, gathered by their place in the first dimension."""
-    upper, boxes = [NEG] * n_places, {}
-    for t in range(n_places):
-        alive = {p: b for p, b in bounds.items() if p[0] == t and b >= goal}
-        if alive:
-            upper[t] = max(alive.values())
-            places = np.array(list(alive))
-            boxes[t] = (places.min(axis=0).tolist(), places.max(axis=0).tolist())
-    return Bounds(best, upper, boxes)
+# -- boxes ---------------------------------------------------------------------------------------
 
 
 def split_rows(

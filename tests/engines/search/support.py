@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, merge, scan, small, wide
+from opdt.engines.search import SearchEngine, Switches, merge, regions, scan, small, wide
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -25,7 +25,7 @@ def examples(number: int) -> settings:
 def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
     """Any choice of accelerators; every other time all of them."""
     flags = {
-        name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical", "strips", "merging")
+        name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical", "strips", "merging", "pairwise")
     }
     chosen = st.builds(Switches, bits=st.booleans(), large_rows=st.just(large_rows), **flags)
     return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)
@@ -34,16 +34,19 @@ def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed small tables too, count them in few bins, and cut their boxes into the smallest parts."""
     monkeypatch.setattr(small, "WORTH_SEEDING", 0)
-    sizes = scan.LEAF_ROWS
+    sizes = regions.LEAF_ROWS
     for name, value in {
         "LEAF_ROWS": dict.fromkeys(sizes, 3),
         "FEW_ROWS": 2,
         "FEW_POSITIONS": 1,
+        "INNER_BINS": dict.fromkeys(sizes, 3),
+        "MOST_ALIVE": 5,
+    }.items():
+        monkeypatch.setattr(regions, name, value)
+    for name, value in {
         "LADDER": dict.fromkeys(sizes, (2, 4)),
         "LEVELS": dict.fromkeys(sizes, 2),
-        "INNER_BINS": dict.fromkeys(sizes, 3),
         "MANY_LEVELS": 0,
-        "MOST_ALIVE": 5,
         "BATCH": 500,
     }.items():
         monkeypatch.setattr(scan, name, value)

@@ -17,7 +17,7 @@ from opdt.engines.search import jit
 PREAMBLE = """
 import json
 import numpy as np
-from opdt.engines.search import SearchEngine, Searcher, Switches, cells, kernels, polish, scan, scan_kernels, box_kernels, bit_kernels
+from opdt.engines.search import SearchEngine, Searcher, Switches, kernels, polish, regions, scan_kernels, box_kernels, bit_kernels
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -45,13 +45,13 @@ def problems(n, depths):
             yield Problem.build(kind, structure=structure, w=2.5, constraints=asked)
 """
 SIGNATURES = """
-default = scan.LEAF_ROWS, scan.FEW_ROWS, scan.FEW_POSITIONS
-small = dict.fromkeys(scan.LEAF_ROWS, 3), 2, 1
+default = regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS
+small = dict.fromkeys(regions.LEAF_ROWS, 3), 2, 1
 for steps, large_rows, sizes in (
     (2_000_000, 10**9, default), (-1, 10**9, default), (2_000_000, 0, default), (-1, 0, small)
 ):
     polish.FEW_STEPS = steps
-    scan.LEAF_ROWS, scan.FEW_ROWS, scan.FEW_POSITIONS = sizes
+    regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS = sizes
     for problem in problems(40, (1, 2, 3, 4)):
         switches = Switches(large_rows=large_rows)
         SearchEngine(switches=switches).solve(problem, Budget(threads=2, seconds=3))
@@ -60,7 +60,7 @@ for steps, large_rows, sizes in (
         searcher.reaches(2)
 print(json.dumps({
     name: [str(s) for s in function.signatures]
-    for module in (kernels, cells, scan_kernels, box_kernels)
+    for module in (kernels, scan_kernels, box_kernels)
     for name, function in vars(module).items()
     if hasattr(function, "signatures") and function.__module__ == module.__name__
 }))
@@ -70,7 +70,7 @@ found = []
 for problem in problems(9, (1, 2, 3)):
     for large_rows in (0, 10**9):
         polish.FEW_STEPS = -1 if large_rows else 2_000_000
-        scan.LEAF_ROWS, scan.FEW_ROWS, scan.FEW_POSITIONS = dict.fromkeys(scan.LEAF_ROWS, 3), 2, 1
+        regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS = dict.fromkeys(regions.LEAF_ROWS, 3), 2, 1
         solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)
         found.append([solution.status, solution.value, solution.bound, str(solution.rule)])
 print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))
@@ -124,7 +124,7 @@ def test_every_kernel_is_compiled_for_one_signature() -> None:
     # A kernel that only others call has none of its own once it is read from the cache.
     several = {name: found for name, found in signatures.items() if len(found) > 1}
     assert not several
-    for name in ("evaluate", "outer", "singles", "compress_all", "count_cells", "split_rows"):
+    for name in ("evaluate", "outer", "singles", "compress_all", "scan_sets", "cut_box"):
         assert len(signatures[name]) == 1
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opdt.datasets import planted_rule
-from opdt.engines.search import SearchEngine, Switches, scan
+from opdt.engines.search import SearchEngine, Switches, regions, scan
 from opdt.engines.search.grid import LEVELS
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget, Solution, Status
@@ -36,7 +36,7 @@ def planted(n_rows: int, seed: int = 0, **asked: Any) -> Table:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_rows", [2000, 5000, 12_000])
 def test_planted_rules(n_rows: int, seed: int, leaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, leaf))
+    monkeypatch.setattr(regions, "LEAF_ROWS", dict.fromkeys(regions.LEAF_ROWS, leaf))
     solution = both(Problem.build(planted(n_rows, seed), w=5))
     assert solution.status is Status.OPTIMAL
 
@@ -62,7 +62,7 @@ def test_more_than_the_rows_of_a_small_table() -> None:
 
 @pytest.mark.parametrize("leaf", [300, 30_000])
 def test_three_conditions(leaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, leaf))
+    monkeypatch.setattr(regions, "LEAF_ROWS", dict.fromkeys(regions.LEAF_ROWS, leaf))
     table = planted(3000, 7, n_numeric=3, n_categorical=1, depth=3, noise=0.02)
     solution = both(Problem.build(table, structure=Structure.free(3), w=5))
     assert solution.status is Status.OPTIMAL
@@ -92,7 +92,7 @@ def as_arrays(n_rows: int, seed: int) -> tuple[dict[str, Any], Any]:
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_constraints(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "LEAF_ROWS", dict.fromkeys(scan.LEAF_ROWS, 300))
+    monkeypatch.setattr(regions, "LEAF_ROWS", dict.fromkeys(regions.LEAF_ROWS, 300))
     table = Table.build(*as_arrays(3000, 8), warn=False)
     both(Problem.build(table, w=5, constraints=Constraints(**LIMITS[limit])))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from opdt.problem import Problem
 Whole = NDArray[np.int64]
 
 # Undecided rows of a box of so many dimensions that are left to the exact kernels.
-LEAF_ROWS = {1: 60_000, 2: 60_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
+LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of a dimension when a box of so many is cut.
@@ -33,6 +33,7 @@ class Host(Protocol):
     problem: Problem
     scores: Scores
     control: Whole
+    switches: Any
 
     @property
     def best(self) -> int:
@@ -41,10 +42,6 @@ class Host(Protocol):
     @property
     def limits(self) -> Whole:
         """The row constraints as the kernels take them."""
-
-    @property
-    def strips(self) -> bool:
-        """Whether boxes are bounded by what each of their sides can add alone."""
 
     def expired(self) -> bool:
         """Whether time is over."""
@@ -111,7 +108,7 @@ class Regions:
             levels=np.ascontiguousarray(own.levels[:, :count]), gains=own.gains[:count].copy(),
             weights=own.weights[:count].copy(), wrong=own.wrong[:count].copy(),
         )  # fmt: skip
-        if self._host.strips:
+        if self._host.switches.strips:
             most = box_kernels.most_of_strips(own.levels, tops, own.gains)
         else:
             most = own.gains[own.gains > 0].sum()
@@ -126,8 +123,9 @@ class Regions:
             host.scores.with_errors, host.expired,
         )  # fmt: skip
 
-    def is_leaf(self, region: Region, most_rows: int) -> bool:
+    def is_leaf(self, region: Region, most_rows: int | None = None) -> bool:
         """Whether a box is small enough for the exact kernels."""
+        most_rows = LEAF_ROWS[len(region.tops)] if most_rows is None else most_rows
         few = float(np.prod(region.tops.astype(float))) <= FEW_POSITIONS**2
         return len(region.gains) <= most_rows or few
 
@@ -149,7 +147,7 @@ class Regions:
             goal = self._host.best - self._host.scores.offset(len(box.rays))
             if box.bound < goal or (own := self.open(box, region, goal)) is None:
                 continue
-            if self.is_leaf(own, LEAF_ROWS[len(box.rays)]):
+            if self.is_leaf(own):
                 self.leaf(box, self.piece(own))
             else:
                 stack.extend((part, own) for part in self.cut(box, own, goal))
@@ -159,8 +157,8 @@ class Regions:
         box: Box,
         region: Region,
         visit: Callable[[Box, Piece], bool],
-        most_rows: int,
         goal: int,
+        most_rows: int | None = None,
     ) -> None:
         """Visit all small parts of a box that may gain the goal, until a visit returns True."""
         stack = [(box, region)]
@@ -190,8 +188,7 @@ class Regions:
                 found.append((0 if self._host.scores.with_errors else errors, positions))
             return hurry and bool(found)
 
-        most_rows = LEAF_ROWS[len(box.rays)] if hurry else FEW_ROWS
-        self.find(box._replace(bound=goal), region, visit, most_rows, goal)
+        self.find(box._replace(bound=goal), region, visit, goal, None if hurry else FEW_ROWS)
         return min(found, default=None)
 
     def cut(self, box: Box, region: Region, goal: int, *, keep_all: bool = False) -> list[Box]:

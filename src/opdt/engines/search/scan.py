@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import combinations_with_replacement
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,14 +23,15 @@ from numpy.typing import NDArray
 from opdt.engines.search import box_kernels
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Halted, Work
-from opdt.engines.search.boxes import Box, halves, is_most_of
-from opdt.engines.search.exact import Piece
+from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
 from opdt.engines.search.jit import announce_compilation
-from opdt.engines.search.polish import Expired
 from opdt.engines.search.rays import fill_levels
-from opdt.engines.search.scan_kernels import Alone, Groups, Rules, Scratch
+from opdt.engines.search.records import Positions, Task, group_classes
+from opdt.engines.search.regions import Region, Regions
+from opdt.engines.search.scan_kernels import Alone, Groups, Scratch
 from opdt.engines.search.seeding import sample_rules
+from opdt.engines.search.sets import AxisSets
 from opdt.engines.search.wide import WIDE, Wide
 from opdt.problem import VolumeImpurity
 from opdt.rules import Op
@@ -42,66 +42,17 @@ if TYPE_CHECKING:
 Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
-# Undecided rows of a box of so many dimensions that are left to the exact kernels.
-LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
-FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
-FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
 LADDER = {
     1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 20), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
 }  # fmt: skip
 QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs more than counting
-# Bins of a dimension when a box of so many is cut.
-INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
-MOST_KINDS = 1 << 16  # combinations of kinds of rays that are decided beforehand
 FEW_LABELS = 8  # classes whose gains are kept
 MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
-MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
 TINY = 1_000_000  # steps below which starting threads costs more than it saves
 NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
-
-
-class Task(NamedTuple):
-    """Rows by group with the passes over them, and how their counts become values."""
-
-    groups: Groups
-    order: NDArray[np.intp]
-    scale: int  # values per unit of gain
-    error: int  # value that a unit of the wrong group costs besides
-
-    def value(self, at: int, right: int, wrong: int) -> int:
-        """The value of covering these weights by a rule of the pass `at`."""
-        plus, minus = int(self.groups.plus[at]), int(self.groups.minus[at])
-        return self.scale * (plus * right - minus * wrong) - self.error * wrong
-
-
-class Region(NamedTuple):
-    """The undecided rows of a box, and the sums of those that it covers always.
-
-    `low` and `tops` (k,) are the box's loosest positions and its extents, `levels` (k, n) are
-    counted from `low`; `fixed` is [gain, weight, error weight].
-    """
-
-    low: Whole
-    tops: Whole
-    levels: NDArray[np.int32]
-    gains: Whole
-    weights: Whole
-    wrong: Whole
-    fixed: Whole
-
-
-class Knives(NamedTuple):
-    """Scratch of `box_kernels.cut_box`."""
-
-    cells: Whole
-    edges: Whole
-    alive: Whole
-    bounds: Whole
-    order: Whole
-    stack: Whole
 
 
 class Layer(NamedTuple):
@@ -113,6 +64,7 @@ class Layer(NamedTuple):
     task: Task
     channels: int
     alone: Alone
+    positions: Positions
     maker: AxisMaker
     filled: NDArray[np.bool_]  # (n_axes,) whose rows of `grid.codes` are filled
     lock: threading.Lock
@@ -128,10 +80,10 @@ class Scan:
         self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
         self._layers: dict[tuple[int, int, int], Layer] = {}
         self._making = threading.Lock()
-        self._local = threading.local()
+        self._regions = Regions(run)
+        constraints = run.problem.constraints
+        self._sets = AxisSets(run.prepared, constraints, open_all=constraints.bounds_rows)
         self._wides: dict[int, Wide] = {}
-        self._rules_of: dict[int, Rules] = {}
-        self._axes_of: dict[int, dict[int, int]] = {}
         self._held = self._most_held = 0  # bytes of regions kept for their parts
         self.hint: Box | None = None  # where the value of the best rule is reached
 
@@ -146,30 +98,14 @@ class Scan:
         objective = problem.objective
         if not isinstance(objective, VolumeImpurity):
             return [self._task_of_gains(label) for label in objective.labels]
-        classes, labels = objective.classes, objective.labels
-        n_classes = len(problem.table.classes)
-        right = np.arange(len(labels))
-        if len(labels) == 1:
-            classes, wrong = (classes != labels[0]).astype(np.int32), np.array([1])
-            n_classes = 2
-        elif n_classes == 2:
-            right, wrong = np.array(labels), 1 - np.array(labels)
-        else:
-            right, wrong = np.array(labels), np.full(len(labels), -1)
-        order = np.argsort(classes, kind="stable")
-        starts = np.searchsorted(classes[order], np.arange(n_classes + 1))
+        group_of, groups = group_classes(objective.labels, objective.w, len(problem.table.classes))
+        own = group_of[objective.classes]
+        order = np.argsort(own, kind="stable")
+        starts = np.searchsorted(own[order], np.arange(len(groups.starts)))
         weights = objective.weights[order]
-        plain = bool((weights == 1).all())
-        plus, minus = objective.w.denominator, objective.w.numerator - objective.w.denominator
-        groups = Groups(
-            starts.astype(np.int64),
-            np.empty(0, np.int64) if plain else weights,
-            np.array(labels, np.int64),
-            right.astype(np.int64),
-            wrong.astype(np.int64),
-            np.full(len(labels), plus, np.int64),
-            np.full(len(labels), minus, np.int64),
-        )
+        if (weights == 1).all():
+            weights = groups.weights  # each is one
+        groups = groups._replace(starts=starts.astype(np.int64), weights=weights)
         return [Task(groups, order, scores.scale, int(scores.with_errors))]
 
     def _task_of_gains(self, label: int) -> Task:
@@ -200,7 +136,7 @@ class Scan:
 
     def need(self, task: Task, size: int) -> int:
         """The least gain, in units of the kernels, of a rule worth looking at."""
-        return -(-(self.run.best - self.run.scores.offset(size)) // task.scale)
+        return task.need(self.run.best - self.run.scores.offset(size))
 
     # -- the passes ----------------------------------------------------------------------------
 
@@ -241,11 +177,49 @@ class Scan:
                 else:
                     skipped = wide.eligible
                     yield from wide.works(agenda, ladder)
-            for sets in self._batches(layer, size, max(1, BATCH // each), skipped):
-                yield self._scan(agenda, at, task, size, ladder, sets)
+            for sets in self._sets.batches(layer.axes, size, max(1, BATCH // each), skipped):
+                plain, repeated = self._split(layer, sets)
+                if len(plain):
+                    yield self._scan(agenda, at, task, size, ladder, plain)
+                if len(repeated):
+                    yield self._filter(agenda, at, task, ladder, repeated)
 
         agenda.add_stream(self.run.ceiling + self.run.scores.offset(size), works())
         return int(each * float(len(self.rays.rays)) ** size)
+
+    def _split(self, layer: Layer, sets: Whole) -> tuple[Whole, Whole]:
+        """Sets of axes, and those among them of an interval and another ordered ray."""
+        if sets.shape[1] != 3 or not self.run.switches.pairwise:
+            return sets, sets[:0]
+        plain = np.array([axis.edges is not None and not axis.singles for axis in layer.axes])
+        first, second, third = sets.T
+        twice = ((first == second) != (second == third)) & plain[sets].all(axis=1)
+        return np.ascontiguousarray(sets[~twice]), np.ascontiguousarray(sets[twice])
+
+    def _filter(
+        self, agenda: Agenda, at: int, task: Task, ladder: tuple[int, ...], sets: Whole
+    ) -> Work:
+        """Bound sets that use an axis twice in fine bins of two axes; the others are counted."""
+
+        def work(slot: int) -> None:
+            run = self.run
+            layer = self._layer(at, task, 2, LADDER[2][-1])
+            once = np.where(sets[:, 0] == sets[:, 1], sets[:, 2], sets[:, 0])
+            pairs = np.column_stack([sets[:, 1], once])
+            self._fill(layer, pairs)
+            space = self._space(slot, layer, pairs, 2)
+            if space is None:
+                return
+            bounds = np.empty(len(sets), np.int64)
+            ended = kernels.bound_intervals(
+                layer.grid, pairs, task.groups, layer.channels, run.control, space[0], bounds
+            )
+            if ended != kernels.STOPPED:
+                run.add_counts(np.array([0, len(sets), 0, 0]))
+                left = bounds >= self.need(task, 3)
+                self.count_later(agenda, at, task, 3, ladder, sets[left], bounds[left])
+
+        return work
 
     def _wide(self, at: int, task: Task, layer: Layer) -> Wide:
         """The pairs of axes that can be kept as bits."""
@@ -332,8 +306,9 @@ class Scan:
         missing = [bool(self.rays.columns[f].has_missing) for f, _ in wanted]
         return Layer(
             axes, [levels for _, levels in wanted], as_grid(axes, codes, missing), task,
-            kernels.n_channels(task.groups), self._alone(task, axes), maker,
-            np.zeros(len(axes), bool), threading.Lock(),
+            kernels.n_channels(task.groups), self._alone(task, axes),
+            Positions(axes, self.rays.rays, self.rays.tops), maker, np.zeros(len(axes), bool),
+            threading.Lock(),
         )  # fmt: skip
 
     def fill(self, layer: Layer, used: Whole) -> None:
@@ -369,125 +344,6 @@ class Scan:
         self.run.on_threads(weigh, *zip(*ordered, strict=True))
         return alone
 
-    @cached_property
-    def _kinds(self) -> tuple[Whole, int]:
-        """The kind of each ray, by which chains admit it, and the number of kinds."""
-        plans = self.run.prepared.plans
-        types = np.stack([plan.types for plan in plans])
-        distinct, kinds = np.unique(types, axis=1, return_inverse=True)
-        self._examples = distinct
-        return kinds.reshape(-1).astype(np.int64), distinct.shape[1]
-
-    def _rules(self, size: int) -> Rules:
-        """Which rays may stand together."""
-        kinds, n_kinds = self._kinds
-        prepared, constraints = self.run.prepared, self.run.problem.constraints
-        allowed = np.empty(0, bool)
-        if n_kinds**size <= MOST_KINDS:
-            allowed = np.zeros((n_kinds,) * size, bool)
-            for chosen in combinations_with_replacement(range(n_kinds), size):
-                if self._fit(chosen):
-                    for places in set(_permutations(chosen)):
-                        allowed[places] = True
-            allowed = allowed.reshape(-1)
-            if allowed.all():
-                allowed = np.empty(0, bool)
-        del prepared
-        return Rules(kinds, n_kinds, allowed, constraints.once, constraints.bounds_rows)
-
-    def _fit(self, kinds: tuple[int, ...]) -> bool:
-        """Whether some chain can hold rays of these kinds."""
-        chosen = self._examples[:, list(kinds)]
-        plans = self.run.prepared.plans
-        return any(
-            plan.fits(tuple(types)) for plan, types in zip(plans, chosen.tolist(), strict=True)
-        )
-
-    def _batches(
-        self, layer: Layer, size: int, number: int, skipped: NDArray[np.bool_] | None
-    ) -> Iterator[Whole]:
-        """Sets of axes with at least one set of rays that fits, about so many at a time.
-
-        Single axes that are `skipped`, and pairs of different ones that both are, are left out.
-        """
-        rules = self._size_rules(size)
-        signs, of_axis = self._signs(layer)
-        fits: dict[tuple[int, ...], NDArray[np.bool_]] = {}
-        repeats = np.array([self._repeats(axis) for axis in layer.axes])
-        n = len(layer.axes)
-        if not n:
-            return
-        parts: list[Whole] = []
-        held = 0
-        for prefix in combinations_with_replacement(range(n), size - 1):
-            if any(prefix.count(a) > repeats[a] for a in prefix):
-                continue
-            last = np.arange(prefix[-1] if prefix else 0, n)
-            if prefix:
-                used = prefix.count(prefix[-1])
-                if used >= repeats[prefix[-1]]:
-                    last = last[1:]
-            key = tuple(int(of_axis[a]) for a in prefix)
-            if key not in fits:
-                fits[key] = np.array(
-                    [self._some_fit((*key, s), signs, rules) for s in range(len(signs))]
-                )
-            last = last[fits[key][of_axis[last]]]
-            if skipped is not None and size == 1:
-                last = last[~skipped[last]]
-            elif skipped is not None and skipped[prefix[0]]:
-                last = last[~skipped[last] | (last == prefix[0])]
-            if not len(last):
-                continue
-            sets = np.empty((len(last), size), np.int64)
-            sets[:, :-1] = prefix
-            sets[:, -1] = last
-            parts.append(sets)
-            held += len(sets)
-            if held >= number:
-                whole = np.concatenate(parts)
-                for start in range(0, len(whole), number):
-                    yield whole[start : start + number]
-                parts, held = [], 0
-        if parts:
-            yield np.concatenate(parts)
-
-    def _size_rules(self, size: int) -> Rules:
-        rules = self._rules_of.get(size)
-        if rules is None:
-            rules = self._rules_of[size] = self._rules(size)
-        return rules
-
-    def _signs(self, layer: Layer) -> tuple[list[tuple[int, ...]], Whole]:
-        """The distinct sets of kinds of the axes' rays, and which each axis has."""
-        kinds = self._kinds[0]
-        known: dict[tuple[int, ...], int] = {}
-        of_axis = [
-            known.setdefault(tuple(sorted(set(kinds[axis.rays()].tolist()))), len(known))
-            for axis in layer.axes
-        ]
-        return list(known), np.array(of_axis, np.int64)
-
-    def _some_fit(
-        self, chosen: tuple[int, ...], signs: list[tuple[int, ...]], rules: Rules
-    ) -> bool:
-        """Whether some rays of axes of these signs fit together."""
-        from itertools import product
-
-        if rules.allowed.size == 0 and rules.n_kinds ** len(chosen) <= MOST_KINDS:
-            return True
-        return any(self._fit(kinds) for kinds in product(*(signs[s] for s in chosen)))
-
-    def _repeats(self, axis: Axis) -> int:
-        """How often a set may use an axis."""
-        if self.run.problem.constraints.once:
-            return 1
-        excluded = sum(how == 1 for _, how, _, _ in axis.singles)
-        both_ends = axis.up >= 0 and axis.down >= 0
-        if both_ends and self.rays.columns[axis.feature].n_values > 2:
-            return max(2, excluded)
-        return max(1, excluded)
-
     def _scan(
         self,
         agenda: Agenda | None,
@@ -512,8 +368,9 @@ class Scan:
             while not run.halted():
                 begun = int(state[0])
                 ended = kernels.scan_sets(
-                    layer.grid, layer.alone, sets, task.groups, layer.channels, self._size_rules(size),
-                    self.need(task, size), run.control, scratch, records, state,
+                    layer.grid, layer.alone, sets, task.groups, layer.channels,
+                    self._sets.rules(size), self.need(task, size), run.control, scratch, records,
+                    state,
                 )  # fmt: skip
                 found = records[: state[1]]
                 self._take(agenda, layer, found, size, ladder, alive)
@@ -542,27 +399,17 @@ class Scan:
         run, task = self.run, layer.task
         offset = run.scores.offset(size)
         pass_of = {int(label): p for p, label in enumerate(task.groups.labels)}
-        tabled = self._size_rules(size).n_kinds ** size <= MOST_KINDS
+        fits_all = self._sets.fits_all(size)
         limited = run.problem.constraints.bounds_rows
         for record in found.tolist():
             bound, label, right, wrong = record[: kernels.HEAD]
             rays = tuple(record[kernels.HEAD : kernels.HEAD + size])
-            if not tabled and not run.prepared.fits(rays):
+            if not fits_all and not run.prepared.fits(rays):
                 continue
             if right >= 0 and not limited:
                 value = task.value(pass_of[label], right, wrong) + offset
                 if value >= run.best:
-                    corner = record[kernels.HEAD + 3 * size :]
-                    spots = [
-                        self._place(layer, ray, at) for ray, at in zip(rays, corner, strict=True)
-                    ]
-                    hint = _sorted_box(
-                        value,
-                        label,
-                        rays,
-                        [max(0, at - 1) for at in spots],
-                        [max(1, at) for at in spots],
-                    )
+                    hint = layer.positions.corner(record, size, value)
                     run.offer(value, label, rays, hint)
             if bound == kernels.NEG or agenda is None:
                 continue
@@ -570,19 +417,12 @@ class Scan:
             if whole < run.best:
                 continue
             if len(ladder) > 1:
-                axes = tuple(self._axis_of(layer)[ray] for ray in rays)
+                axes = tuple(layer.positions.axis_of[ray] for ray in rays)
                 alive[axes] = max(alive.get(axes, whole), whole)
             else:
-                box = self._box(layer, label, rays, record, size, bound * task.scale)
+                box = layer.positions.box(record, size, bound * task.scale)
                 if box is not None:
                     agenda.add(whole, self._refining(agenda, box, None))
-
-    def _axis_of(self, layer: Layer) -> dict[int, int]:
-        known = self._axes_of.get(id(layer))
-        if known is None:
-            known = {ray: a for a, axis in enumerate(layer.axes) for ray in axis.rays()}
-            self._axes_of[id(layer)] = known
-        return known
 
     def _go_on(
         self,
@@ -619,38 +459,6 @@ class Scan:
             self._scratch[slot, size] = known
         return known
 
-    def _box(
-        self,
-        layer: Layer,
-        label: int,
-        rays: tuple[int, ...],
-        record: list[int],
-        size: int,
-        bound: int,
-    ) -> Box | None:
-        """The box of positions that a record's places stand for."""
-        lows, highs = [], []
-        for d, ray in enumerate(rays):
-            first, last = record[kernels.HEAD + size + d], record[kernels.HEAD + 2 * size + d]
-            low, high = self._place(layer, ray, first), self._place(layer, ray, last + 1)
-            if first < 0:
-                low, high = 0, 1
-            high = min(high, int(self.rays.tops[ray]))
-            if low >= high:
-                return None
-            lows.append(low)
-            highs.append(high)
-        return _sorted_box(bound, label, rays, lows, highs)
-
-    def _place(self, layer: Layer, ray: int, place: int) -> int:
-        """The last position before a place of an ordered ray; 1 for a single ray."""
-        axis = layer.axes[self._axis_of(layer)[ray]]
-        if axis.edges is None or place < 0 or not self.rays.rays[ray].op.is_threshold:
-            return 1
-        if self.rays.rays[ray].op is Op.LT:
-            return int(axis.edges[-1] - axis.edges[len(axis.edges) - 1 - place])
-        return int(axis.edges[place])
-
     # -- refining ------------------------------------------------------------------------------
 
     def _refining(self, agenda: Agenda, box: Box, region: Region | None) -> Work:
@@ -665,14 +473,15 @@ class Scan:
             if box.bound < goal:
                 return
             run.add_counts(NODE)
-            own = self._open(box, region, goal)
+            regions = self._regions
+            own = regions.open(box, self._whole(box) if region is None else region, goal)
             if own is None:
                 return
-            if self._is_leaf(own, LEAF_ROWS[len(box.rays)]):
-                self._leaf(box, self._piece(own))
+            if regions.is_leaf(own):
+                regions.leaf(box, regions.piece(own))
                 return
             kept = own if self._keeps(own) else None
-            for part in self._cut(box, own, goal):
+            for part in regions.cut(box, own, goal):
                 bound = part.bound + run.scores.offset(len(part.rays))
                 agenda.add(bound, self._refining(agenda, part, kept))
 
@@ -692,30 +501,6 @@ class Scan:
     def _give_back(self, size: int) -> None:
         self._held -= size
 
-    def _open(self, box: Box, region: Region | None, goal: int) -> Region | None:
-        """The rows that a box decides on; None where they cannot gain the goal."""
-        region = self._whole(box) if region is None else region
-        k, n = region.levels.shape
-        tops = np.array(box.high, np.int64) - np.array(box.low, np.int64)
-        own = Region(
-            np.array(box.low, np.int64), tops, np.empty((k, n), np.int32),
-            np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
-            region.fixed.copy(),
-        )  # fmt: skip
-        count = box_kernels.keep_undecided(
-            region.levels, own.low - region.low, tops, region.gains, region.weights, region.wrong,
-            own.fixed, own.levels, own.gains, own.weights, own.wrong,
-        )  # fmt: skip
-        own = own._replace(
-            levels=np.ascontiguousarray(own.levels[:, :count]), gains=own.gains[:count].copy(),
-            weights=own.weights[:count].copy(), wrong=own.wrong[:count].copy(),
-        )  # fmt: skip
-        if self.run.switches.strips:
-            most = box_kernels.most_of_strips(own.levels, tops, own.gains)
-        else:
-            most = own.gains[own.gains > 0].sum()
-        return None if own.fixed[0] + most < goal else own
-
     def _whole(self, box: Box) -> Region:
         """All rows, seen from a box."""
         gains, wrong = self.gains(box.label)
@@ -731,89 +516,6 @@ class Scan:
         weights = self.run.problem.objective.weights
         return Region(low, tops - low, levels, gains, weights, wrong, np.zeros(3, np.int64))
 
-    def _piece(self, region: Region) -> Piece:
-        """The rows of a region for the exact kernels."""
-        return Piece(
-            region.levels, region.tops, region.gains, region.weights, region.wrong,
-            tuple(region.fixed.tolist()), self.run.limits,
-            self.run.problem.constraints.bounds_rows, self.run.scores.with_errors,
-            self.run.expired,
-        )  # fmt: skip
-
-    def _is_leaf(self, region: Region, most_rows: int) -> bool:
-        """Whether a box is small enough for the exact kernels."""
-        few = float(np.prod(region.tops.astype(float))) <= FEW_POSITIONS**2
-        return len(region.gains) <= most_rows or few
-
-    def _leaf(self, box: Box, piece: Piece) -> bool:
-        """Settle a box exactly, and offer what it holds."""
-        run = self.run
-        offset = run.scores.offset(len(box.rays))
-        best = piece.best(run.best - offset, run.control)
-        if best is not None and best + offset >= run.best:
-            run.offer(best + offset, box.label, box.rays, box)
-        return False
-
-    def _find(
-        self, box: Box, visit: Callable[[Box, Piece], bool], most_rows: int, goal: int
-    ) -> None:
-        """Visit all small parts of a box that may gain the goal, until a visit returns True."""
-        stack: list[tuple[Box, Region | None]] = [(box, None)]
-        while stack:
-            if self.run.expired():
-                raise Expired
-            box, region = stack.pop()
-            if box.bound < goal or (own := self._open(box, region, goal)) is None:
-                continue
-            if self._is_leaf(own, most_rows):
-                if visit(box, self._piece(own)):
-                    return
-                continue
-            stack.extend((part, own) for part in self._cut(box, own, goal, keep_all=True))
-
-    def _cut(self, box: Box, region: Region, goal: int, *, keep_all: bool = False) -> list[Box]:
-        """Parts of a box that may reach the goal, found by counting finer cells.
-
-        None are left where the cells decide all positions, unless asked to `keep_all`.
-        """
-        k = len(box.rays)
-        scratch = self._knives(k)
-        out = np.empty((len(scratch.bounds), 1 + 2 * k), np.int64)
-        corner = np.zeros(k, np.int64)
-        number, best, decided = box_kernels.cut_box(
-            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, INNER_BINS[k],
-            *scratch, out, corner,
-        )  # fmt: skip
-        run, offset = self.run, self.run.scores.offset(k)
-        if not run.problem.constraints.bounds_rows:
-            if best + offset >= run.best:
-                high = tuple((region.low + corner).tolist())
-                low = tuple(at - 1 for at in high)
-                run.offer(int(best) + offset, box.label, box.rays, box._replace(low=low, high=high))
-            if decided and not keep_all:
-                return []
-        parts = []
-        for bound, *ends in out[:number].tolist():
-            low = tuple(a + b for a, b in zip(box.low, ends[:k], strict=True))
-            high = tuple(a + b for a, b in zip(box.low, ends[k:], strict=True))
-            part = Box(min(bound, box.bound), box.label, box.rays, low, high)
-            parts += halves(part) if is_most_of(part, box) else [part]
-        return sorted(parts, key=lambda part: part.bound)
-
-    def _knives(self, k: int) -> Knives:
-        """Scratch of this thread for cutting boxes of `k` sides."""
-        spaces = self._local.__dict__
-        if k not in spaces:
-            spaces[k] = Knives(
-                np.empty((2, (INNER_BINS[k] + 2) ** k), np.int64),
-                np.empty((k, INNER_BINS[k] + 3), np.int64),
-                np.empty((MOST_ALIVE, k), np.int64),
-                np.empty(MOST_ALIVE, np.int64),
-                np.empty(MOST_ALIVE, np.int64),
-                np.empty((MOST_ALIVE + 2, 2), np.int64),
-            )
-        return spaces[k]
-
     # -- ties ----------------------------------------------------------------------------------
 
     def locate(
@@ -823,41 +525,13 @@ class Scan:
 
         In a hurry any will do, and they are looked for in the box `hint` first.
         """
-        found: list[tuple[int, tuple[int, ...]]] = []
-
-        def visit(box: Box, piece: Piece) -> bool:
-            hit = piece.positions(goal, hurry=hurry)
-            if hit is not None:
-                errors, local = hit
-                positions = tuple(a + b for a, b in zip(box.low, local, strict=True))
-                found.append((0 if self.run.scores.with_errors else errors, positions))
-            return hurry and bool(found)
-
         tops = self.rays.tops
         whole = Box(
             goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
         )
         if hurry and self.hint is not None and (self.hint.label, self.hint.rays) == (label, rays):
-            likely = self.hint._replace(bound=goal)
-            self._find(likely, visit, LEAF_ROWS[len(rays)], goal)
-            if found:
-                return min(found)[1]
-        self._find(whole, visit, LEAF_ROWS[len(rays)] if hurry else FEW_ROWS, goal)
-        return min(found)[1] if found else None
-
-
-def _sorted_box(
-    bound: int, label: int, rays: tuple[int, ...], lows: list[int], highs: list[int]
-) -> Box:
-    """A box with its rays in their order."""
-    order = sorted(range(len(rays)), key=lambda d: rays[d])
-    return Box(
-        bound, label, tuple(rays[d] for d in order), tuple(lows[d] for d in order),
-        tuple(highs[d] for d in order),
-    )  # fmt: skip
-
-
-def _permutations(chosen: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    from itertools import permutations
-
-    return permutations(chosen)
+            likely = self._regions.locate(self.hint, self._whole(self.hint), goal, hurry=True)
+            if likely is not None:
+                return likely[1]
+        found = self._regions.locate(whole, self._whole(whole), goal, hurry=hurry)
+        return None if found is None else found[1]

@@ -83,7 +83,7 @@ class AxisSets:
     ) -> Iterator[Whole]:
         """Sets of axes (at most `number`, size) with at least one set of rays that fits.
 
-        Pairs of different axes that are both `skipped` are left out.
+        Single axes that are `skipped`, and pairs of different ones that both are, are left out.
         """
         signs, of_axis = self._signs(axes)
         fits: dict[tuple[int, ...], NDArray[np.bool_]] = {}
@@ -105,7 +105,9 @@ class AxisSets:
                     [self._some_fit((*key, s), signs, size) for s in range(len(signs))]
                 )
             last = last[fits[key][of_axis[last]]]
-            if skipped is not None and skipped[prefix[0]]:
+            if skipped is not None and size == 1:
+                last = last[~skipped[last]]
+            elif skipped is not None and skipped[prefix[0]]:
                 last = last[~skipped[last] | (last == prefix[0])]
             if not len(last):
                 continue
@@ -143,4 +145,6 @@ class AxisSets:
         if self._once:
             return 1
         excluded = sum(how == OTHERS for _, how, _, _ in axis.singles)
-        return max(1, excluded, 2 if axis.up >= 0 and axis.down >= 0 else 1)
+        two_values = axis.n_bins <= 2 and bool(axis.lone.all())  # an interval would be all or one
+        both_ends = axis.up >= 0 and axis.down >= 0 and not two_values
+        return max(1, excluded, 2 if both_ends else 1)
