@@ -25,7 +25,16 @@ def examples(number: int) -> settings:
 def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
     """Any choice of accelerators; every other time all of them."""
     flags = {
-        name: st.booleans() for name in ("seeding", "reduction", "intervals", "canonical", "strips", "merging", "pairwise")
+        name: st.booleans()
+        for name in (
+            "seeding",
+            "reduction",
+            "intervals",
+            "canonical",
+            "strips",
+            "merging",
+            "pairwise",
+        )
     }
     chosen = st.builds(Switches, bits=st.booleans(), large_rows=st.just(large_rows), **flags)
     return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)

@@ -53,6 +53,8 @@ class Switches:
         Count rows of two-valued rays by bits.
     merging : bool
         Put rows together that no condition tells apart.
+    pairwise : bool
+        Bound an interval and another ray on two axes before they are counted on three.
     strips : bool
         Bound a box by what each of its sides can add alone.
     large_rows, large_rays : int
@@ -66,6 +68,7 @@ class Switches:
     canonical: bool = True
     bits: bool = True
     merging: bool = True
+    pairwise: bool = True
     strips: bool = True
     large_rows: int = 20_000
     large_rays: int = 600

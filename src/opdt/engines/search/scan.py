@@ -203,10 +203,10 @@ class Scan:
 
         def work(slot: int) -> None:
             run = self.run
-            layer = self._layer(at, task, 2, LADDER[2][-1])
+            layer = self._layer(at, task, 3, LADDER[2][-1])
             once = np.where(sets[:, 0] == sets[:, 1], sets[:, 2], sets[:, 0])
             pairs = np.column_stack([sets[:, 1], once])
-            self._fill(layer, pairs)
+            self.fill(layer, pairs)
             space = self._space(slot, layer, pairs, 2)
             if space is None:
                 return

@@ -633,3 +633,63 @@ def scan_sets(
         state[1] = written
         state[0] += 1
     return DONE
+
+
+@kernel
+def bound_intervals(
+    grid: Any, pairs: Any, groups: Any, channels: int, control: Any, scratch: Any, bounds: Any
+) -> int:
+    """Bound the rules of an interval on one axis and an ordered ray on another.
+
+    `pairs` (n, 2) are the axis of the interval and the other; `bounds` (n,) receives a bound on
+    what any such rule gains. With the threshold of the other ray in a place, let R and W be the
+    sums over the bins of the first axis of the right weight it covers at most and of the wrong
+    weight it covers at least. An interval from bin i to bin j > i covers at most the bins i … j and
+    at least those between, so it gains at most
+
+        plus × (R(j + 1) - R(i)) - minus × (W(j) - W(i + 1)),
+
+    a difference of what depends on j and what depends on i: its largest is found in one go.
+    Returns DONE or STOPPED.
+    """
+    extents = np.empty(2, np.int64)
+    right = np.empty(256, np.int64)
+    wrong = np.empty(256, np.int64)
+    for s in range(pairs.shape[0]):
+        if control[1] != 0:
+            return STOPPED
+        axes = pairs[s]
+        for d in range(2):
+            extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
+        cells = scratch.cells[0]
+        size = count_set(grid.codes, axes, extents, groups, channels, scratch.places, cells)
+        n_bins, n_places = grid.n_bins[axes[0]], grid.n_bins[axes[1]]
+        bounds[s] = NEG
+        for p in range(groups.labels.size):
+            plus, minus = groups.plus[p], groups.minus[p]
+            but_right = groups.wrong[p] < 0
+            at_wrong = channels - 1 if but_right else groups.wrong[p]
+            for down in range(2):
+                right[:n_bins] = 0
+                wrong[:n_bins] = 0
+                for u in range(n_places):  # from the tightest place to the loosest
+                    row = (u if down else n_places - 1 - u) * extents[0]
+                    own = cells[
+                        groups.right[p] * size + row : groups.right[p] * size + row + n_bins
+                    ]
+                    other = cells[at_wrong * size + row : at_wrong * size + row + n_bins]
+                    sum_right, sum_wrong = np.int64(0), np.int64(0)
+                    least = np.int64(1) << 62
+                    best = NEG
+                    for j in range(n_bins):
+                        right[j] += own[j]
+                        best = max(best, plus * right[j])  # both ends in one bin
+                        best = max(best, plus * (sum_right + right[j]) - minus * sum_wrong - least)
+                        before = plus * sum_right
+                        sum_right += right[j]
+                        sum_wrong += wrong[j]
+                        least = min(least, before - minus * sum_wrong)
+                    for j in range(n_bins):
+                        wrong[j] += other[j] - own[j] if but_right else other[j]
+                    bounds[s] = max(bounds[s], best)
+    return DONE
