@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from engines.search.reference import Array, covers
+from engines.search.reference import covers
+from opdt.engines.search.kernels import Flags, Limits, Node, Scratch
+from opdt.engines.search.workspace import scratch
 
 FORMS = {"compiled": lambda f: f, "plain": lambda f: getattr(f, "py_func", f)}
-ANY_ROWS = np.array([1, 1 << 40, 0, 1], np.int64)  # limits that every cover meets
+ANY_ROWS = Limits(1, 1 << 40, 0, 1)  # limits that every cover meets
 
 
 class Rows:
@@ -34,10 +36,14 @@ class Rows:
         return len(self.gains)
 
     @property
-    def limits(self) -> Array:
+    def limits(self) -> Limits:
         rng = self.rng
         numerator = int(rng.integers(0, 4))
-        return np.array([rng.integers(0, 6), rng.integers(0, 6), numerator, 3], np.int64)
+        return Limits(int(rng.integers(0, 6)), int(rng.integers(0, 6)), numerator, 3)
+
+    @property
+    def node(self) -> Node:
+        return Node(self.levels, self.tops, self.gains, self.weights, self.wrong, self.gains)
 
     def covers(self, *rays: int, start: int = 1) -> Any:
         """Every combination of positions of some rays."""
@@ -46,7 +52,13 @@ class Rows:
         return covers(self.levels[chosen], tops, self.gains, self.weights, self.wrong, start=start)
 
     @property
-    def scratch(self) -> Any:
-        """Starts, order and tree of a sweep."""
+    def scratch(self) -> Scratch:
+        """Room for pairs of these rays."""
         top = int(self.tops.max())
-        return np.empty(top + 3, np.int64), np.empty(self.n, np.int32), np.empty(64, np.int64)
+        return scratch(len(self.tops), self.n, top, top)
+
+
+def flags(**changed: bool | int) -> Flags:
+    """Flags that are all off but for these."""
+    off = Flags(False, False, False, False, False, False, 0, False, False)
+    return off._replace(**changed)

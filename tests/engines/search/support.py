@@ -13,6 +13,10 @@ from opdt.solution import Budget, Solution
 from strategies import describe
 
 ORACLE = ExhaustiveEngine()
+SWITCHES = (
+    *("seeding", "reduction", "intervals", "canonical", "exclusion", "prices", "strips"),
+    "merging",
+)
 DEFAULT_EXAMPLES = 60  # of the default profile
 LARGE_ROWS = Switches().large_rows
 

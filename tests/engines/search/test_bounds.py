@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.entangled import entangled
+from engines.search.reference import best_gain, mass_of
+from engines.search.rows import Rows
+from engines.search.support import examples
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, polish
+from opdt.engines.search import SearchEngine, Switches, kernels, polish
+from opdt.engines.search.field import Field
+from opdt.engines.search.pricing import FINE, Price
 from opdt.problem import Constraints, Problem, Structure
 from opdt.rules import Condition, Op, Rule
 from opdt.solution import Budget
@@ -102,3 +107,60 @@ def test_the_bound_beside_a_starting_rule_is_true() -> None:
     assert solution.value == 20
     assert solution.trace[0].value == 10
     assert all(point.value <= 20 <= point.bound for point in solution.trace)
+
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(seed=SEEDS, n_rays=st.integers(1, 4), goal=st.integers(-5, 15))
+def test_no_rule_gains_more_than_its_rays_can_drop(seed: int, n_rays: int, goal: int) -> None:
+    """The exclusion bound, which `rest` is for, on rays cut down to the mass that is needed."""
+    data = Rows(seed, n_rays)
+    order = np.argsort(-data.gains, kind="stable")
+    gains, levels = data.gains[order], data.levels[:, order].copy()
+    tops = [
+        max([j for j in range(1, top + 1) if mass_of(gains[own >= j]) >= goal], default=0)
+        for own, top in zip(levels, data.tops.tolist(), strict=True)
+    ]
+    n_words = data.n // 64 + 1
+    worth, every = np.zeros(n_words, np.int64), np.zeros(n_words, np.uint64)
+    n_mass, mass, words = kernels.count_losses(gains, worth, every)
+    left, dropped = every.copy(), np.empty(n_words, np.uint64)
+    for own, top in zip(levels, tops, strict=True):
+        kernels.mark_dropped(own, n_mass, data.n, top, dropped)
+        kernels.drop(left, dropped, words, left)
+    bound = mass - kernels.rest(left, np.zeros(n_words, np.uint64), worth, words)
+    best = best_gain(data.covers(*range(n_rays), start=0))
+    assert best <= bound or best < goal
+
+
+@given(seed=SEEDS, prices=st.tuples(*[st.integers(0, 9 * FINE)] * 3))
+@examples(200)
+def test_what_limits_cost_is_never_less_than_the_allowance(
+    seed: int, prices: tuple[int, int, int]
+) -> None:
+    data = Rows(seed)
+    field = Field(0, np.arange(2), *data.node[:5])
+    limits = data.limits
+    price = Price.of(field, limits, prices)
+    assert price is not None
+    for cover in data.covers(0, 1, start=0):
+        if cover.within(limits):
+            fires = (data.levels >= np.array(cover.positions)[:, None]).all(axis=0)
+            assert price.added[fires].sum() >= price.allowance
+
+
+@pytest.mark.parametrize(
+    "asked", [{"min_coverage": 0.3}, {"max_errors": 4}, {"min_precision": 0.9}]
+)
+def test_priced_limits_are_proven(asked: dict[str, Any]) -> None:
+    """Bounds that knew nothing of the limits left such problems open for minutes."""
+    rng = np.random.default_rng(0)
+    x = rng.random((700, 3))
+    y = rng.random(700) < 0.3 + 0.4 * ((x[:, 0] > 0.4) & (x[:, 1] < 0.7))
+    table = Table.build(x, y.astype(int), warn=False)
+    problem = Problem.build(
+        table, structure=Structure.free(3), w=3, constraints=Constraints(**asked)
+    )
+    solution = SearchEngine().solve(problem, Budget(seconds=300, nodes=100_000))
+    assert solution.status == "optimal"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engines.search import reference
 from engines.search.reference import NEG, best_gain
-from engines.search.rows import ANY_ROWS, FORMS, Rows
+from engines.search.rows import ANY_ROWS, FORMS, Rows, flags
 from engines.search.support import examples
 from opdt.engines.search import kernels
 
@@ -35,7 +35,15 @@ def test_compress(form: Any, reduce: bool, seed: int, floor: int) -> None:
     scratch = [np.full(top + 1, 99, np.int64) for _ in range(3)]
     out = np.full(data.n, 99, np.uint16)
     number = form(kernels.compress)(
-        own, rows, gains, top, floor, first, mass_above, reduce, *scratch, out
+        own,
+        rows,
+        gains,
+        gains,
+        top,
+        floor,
+        flags(first=first, mass_above=mass_above, reduce=reduce),
+        *scratch,
+        out,
     )
     kept = reference.compress(
         own[rows], gains, floor, first=first, mass_above=mass_above, reduce=reduce
@@ -52,9 +60,9 @@ def test_compress_all(form: Any, seed: int) -> None:
     top = int(data.tops.max())
     out, tops = np.empty_like(data.levels), np.empty(3, np.int64)
     scratch = [np.empty(top + 2, np.int64) for _ in range(3)]
-    form(kernels.compress_all)(
-        data.levels, data.every, data.gains, data.tops, 1, False, True, True, out, tops, *scratch
-    )
+    node = data.node._replace(levels=out, tops=tops)
+    wanted = flags(mass_above=True, reduce=True)
+    form(kernels.compress_all)(data.node, data.every, node, 1, wanted, *scratch)
     for own, new, number in zip(data.levels, out, tops, strict=True):
         kept = reference.compress(own, data.gains, 1, first=False, mass_above=True, reduce=True)
         assert number == len(kept)
@@ -87,16 +95,16 @@ def test_the_pair_of_a_table(form: Any, seed: int) -> None:
 
 @given(seed=SEEDS)
 @examples(80)
-@pytest.mark.parametrize("name", ["pair_by_sweep", "best_pair"])
+@pytest.mark.parametrize("name", ["sweep", "best_pair"])
 def test_the_pair_of_a_sweep(form: Any, name: str, seed: int) -> None:
     data = Rows(seed, most=9)
     top1, top2 = data.tops.tolist()
-    table = [np.empty((top1 + 1) * (top2 + 1), np.int64)] if name == "best_pair" else []
+    goal = [NEG] if name == "sweep" else []
     found = form(getattr(kernels, name))(
-        *data.levels, data.gains, data.n, top1, top2, *table, *data.scratch
+        *data.levels, data.gains, data.n, top1, top2, *goal, data.scratch
     )
     best = (best_gain(data.covers(0, 1)), best_gain(data.covers(0, 1, start=0)))
-    assert_swept(found, best, top1, top2)
+    assert_swept(found[:2], best, top1, top2)
 
 
 def assert_swept(found: tuple[int, int], best: tuple[int, int], top1: int, top2: int) -> None:
@@ -110,8 +118,8 @@ def assert_swept(found: tuple[int, int], best: tuple[int, int], top1: int, top2:
 def test_the_loosest_of_a_sweep(form: Any, seed: int, goal: int) -> None:
     data = Rows(seed, most=9)
     top1, top2 = data.tops.tolist()
-    found, full = form(kernels.loosest_by_sweep)(
-        *data.levels, data.gains, data.n, top1, top2, goal, *data.scratch
+    _, full, found = form(kernels.sweep)(
+        *data.levels, data.gains, data.n, top1, top2, goal, data.scratch
     )
     good = [c.positions[0] for c in data.covers(0, 1) if c.gain >= goal]
     assert found == min(good, default=0)
@@ -124,12 +132,9 @@ def test_the_pair_within_limits(form: Any, seed: int) -> None:
     data = Rows(seed)
     limits = data.limits
     top1, top2 = data.tops.tolist()
-    starts, order, _ = data.scratch
-    sums = [np.empty(top2 + 2, np.int64) for _ in range(3)]
     found = form(kernels.constrained_pair)(
-        *data.levels, data.gains, data.weights, data.wrong, data.n, top1, top2, limits, starts,
-        order, *sums,
-    )  # fmt: skip
+        *data.levels, data.node, top1, top2, limits, NEG, data.scratch
+    )
     assert found == best_gain(data.covers(0, 1), limits)
 
 
@@ -160,14 +165,9 @@ def test_pairs_of_bits(form: Any, seed: int) -> None:
 def test_singles(form: Any, constrained: bool, seed: int) -> None:
     data = Rows(seed, 3)
     limits = data.limits if constrained else ANY_ROWS
-    flags = np.zeros(7, np.int64)
-    flags[kernels.CONSTRAINED] = constrained
     values, positions = np.empty((2, 3), np.int64)
     scratch = [np.empty(int(data.tops.max()) + 2, np.int64) for _ in range(3)]
-    form(kernels.singles)(
-        data.levels, data.gains, data.weights, data.wrong, data.tops, flags, limits, values,
-        positions, *scratch,
-    )  # fmt: skip
+    form(kernels.singles)(data.node, constrained, limits, values, positions, *scratch)
     for ray in range(3):
         fine = [c for c in data.covers(ray) if not constrained or c.within(limits)]
         best = min(fine, key=lambda c: (-c.gain, c.positions), default=None)
@@ -201,8 +201,7 @@ def test_first_positions(
     found = np.zeros(n_rays, np.int64)
     top = int(data.tops.max()) + 2
     errors = form(kernels.first_positions)(
-        data.levels, data.tops, data.gains, data.weights, data.wrong, goal,
-        ANY_ROWS if limits is None else limits, constrained, fewest_errors,
+        data.node, goal, ANY_ROWS if limits is None else limits, constrained, fewest_errors,
         np.empty((n_rays, data.n), np.int32), np.empty(n_rays, np.int64),
         np.zeros(n_rays, np.int64), found, *(np.empty(top, np.int64) for _ in range(3)),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from engines.search import reference
 from engines.search.reference import NEG, best_gain
-from engines.search.rows import ANY_ROWS, FORMS, Rows
+from engines.search.rows import ANY_ROWS, FORMS, Rows, flags
 from engines.search.support import examples
 from opdt.engines.search import kernels
+from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search
 from opdt.engines.search.workspace import Workspace
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -25,25 +27,44 @@ def form(request: pytest.FixtureRequest) -> Any:
     return FORMS[request.param]
 
 
-class Node(Rows):
+class Problem(Rows):
     """Rows with what `evaluate` and `outer` take besides."""
 
-    def __init__(self, seed: int, n_rays: int, *, decide: bool = False) -> None:
+    def __init__(self, seed: int, n_rays: int, *, decide: int = 0) -> None:
         super().__init__(seed, n_rays, most=4, uniform=bool(seed % 2))
         rng = self.rng
         self.constrained = bool(rng.random() < 0.4)
         self.first = bool(rng.integers(2))
         uniform = len(set(self.gains[self.gains > 0])) <= 1 >= len(set(self.gains[self.gains <= 0]))
-        self.flags = np.array(
-            [self.first, not self.constrained, rng.integers(2), uniform and rng.integers(2),
-             self.constrained, decide, rng.integers(2)], np.int64,
+        reduce, bits, intervals, exclusion = (bool(b) for b in rng.integers(2, size=4))
+        self.flags = Flags(
+            self.first, not self.constrained, reduce, uniform and bits, self.constrained, False,
+            decide, intervals, exclusion,
         )  # fmt: skip
         self.bounds_of_rows = self.limits if self.constrained else ANY_ROWS
         self.offset = -int(rng.integers(0, 3))
         self.control = np.array([rng.integers(1, 9), 0], np.int64)
         self.start = int(self.control[0])
         self.pairs = np.array([(p, q) for q in range(n_rays) for p in range(q)], np.int32)
-        self.space = Workspace(n_rays, self.n, int(self.tops.max()), len(self.pairs), 1 << 20)
+        capacity = int(rng.integers(1, 8))  # of lists of sets: more go into several
+        self.place = Workspace(n_rays, self.n, int(self.tops.max()), n_rays, capacity, capacity)
+        self.space = self.place.space
+        self.columns = Pairs(self.pairs[:, 0].copy(), self.pairs[:, 1].copy())
+        none = np.zeros(n_rays, np.int64)
+        chain = np.append(np.arange(1, n_rays + 1), -1).reshape(-1, 1)
+        self.kinds = Kinds(np.arange(n_rays), none, none, none, chain, canonical=True)
+
+    @property
+    def search(self) -> Search:
+        place = self.place
+        return Search(
+            self.offset, self.offset, self.flags, self.bounds_of_rows, self.control, place.counters,
+            place.chosen, place.records,
+        )  # fmt: skip
+
+    @property
+    def records(self) -> list[list[int]]:
+        return self.place.records[: int(self.place.counters[kernels.RECORDS])].tolist()
 
     def inner(self, *rays: int) -> int:
         """The best gain of a set within the limits, at real positions of all its rays."""
@@ -57,99 +78,123 @@ class Node(Rows):
 
     def check(self, sets: list[tuple[int, ...]]) -> None:
         """Assert that the best value is that of the best set, and that all of its are recorded."""
-        number = int(self.space.counters[kernels.RECORDS])
-        records = self.space.records[:number].tolist()
         sure = [self.inner(*s) + self.offset for s in sets if self.is_sure(*s)]
         every = [self.inner(*s) + self.offset for s in sets]
         best = int(self.control[kernels.BEST])
         assert max([self.start, *sure]) <= best <= max([self.start, *every])
-        found = {tuple(r for r in rays if r >= 0) for value, *rays in records if value == best}
+        size = len(sets[0]) if sets else 0
+        found = {tuple(rays[:size]) for value, *rays in self.records if value == best}
         for rays in sets:
             if self.is_sure(*rays) and self.inner(*rays) + self.offset == best:
                 assert rays in found
-        for value, *rays in records:
-            assert value <= self.inner(*(r for r in rays if r >= 0)) + self.offset
+        for value, *rays in self.records:
+            assert value <= self.inner(*rays[:size]) + self.offset
+
+    def evaluate(self, form: Any, bounds: Any, wanted: Any, floor: int) -> int:
+        """Evaluate pairs on all rows."""
+        node = self.node._replace(levels=self.levels.copy(), tops=self.tops.copy())
+        ended: int = form(kernels.evaluate)(
+            self.node, self.every, node, self.columns, bounds, wanted, floor, 0, self.search,
+            self.space.scratch,
+        )  # fmt: skip
+        return ended
 
 
 @given(seed=SEEDS)
 @examples(100)
 def test_evaluate(form: Any, seed: int) -> None:
-    node = Node(seed, 4)
-    floor = node.start - node.offset if node.rng.random() < 0.6 else NEG
-    wanted = np.flatnonzero(node.rng.random(len(node.pairs)) < 0.7).astype(np.int32)
-    bounds = np.full(len(node.pairs), -99, np.int64)
-    ended = form(kernels.evaluate)(
-        node.levels, node.every, node.gains, node.weights, node.wrong, node.tops,
-        node.pairs[:, 0].copy(), node.pairs[:, 1].copy(), bounds, wanted, node.offset, floor,
-        node.flags, node.bounds_of_rows, node.control, node.space.counters, -1,
-        node.space.records, *node.space.node,
-    )  # fmt: skip
-    assert ended == kernels.DONE
-    assert node.space.counters[kernels.EVALUATIONS] == len(wanted)
-    sets = [tuple(node.pairs[pair].tolist()) for pair in wanted]
-    node.check(sets)
+    data = Problem(seed, 4)
+    floor = data.start - data.offset if data.rng.random() < 0.6 else NEG
+    wanted = np.flatnonzero(data.rng.random(len(data.pairs)) < 0.7).astype(np.int32)
+    bounds = np.full(len(data.pairs), -99, np.int64)
+    assert data.evaluate(form, bounds, wanted, floor) == kernels.DONE
+    counters = data.place.counters
+    assert counters[kernels.EVALUATIONS] + counters[kernels.PRUNED] == len(wanted)
+    sets = [tuple(data.pairs[pair].tolist()) for pair in wanted]
+    data.check(sets)
     for pair, rays in zip(wanted, sets, strict=True):
-        assert bounds[pair] == max(best_gain(node.covers(*rays, start=0)), floor - 1, 0)
+        assert bounds[pair] == max(best_gain(data.covers(*rays, start=0)), floor - 1, 0)
     assert (np.delete(bounds, wanted) == -99).all()
 
 
 @given(seed=SEEDS)
 @examples(100)
 def test_outer(form: Any, seed: int) -> None:
-    node = Node(seed, 4)
-    ray = 0
-    chosen = node.pairs[(node.pairs > ray).all(axis=1)]
-    known = [best_gain(node.covers(*rays, start=0)) for rays in chosen.tolist()]
-    mass = reference.mass_of(node.gains)
-    loose = node.rng.random() < 0.5
+    data = Problem(seed, 4)
+    data.place = Workspace(4, data.n, int(data.tops.max()), 4, 6)
+    space, ray = data.place.space, 0
+    chosen = data.pairs[(data.pairs > ray).all(axis=1)]
+    known = [best_gain(data.covers(*rays, start=0)) for rays in chosen.tolist()]
+    mass = reference.mass_of(data.gains)
+    loose = data.rng.random() < 0.5
     start = np.array([mass if loose else max(0, k) for k in known], np.int64)
-    ends = np.full(len(chosen), -99, np.int64)
     ended = form(kernels.outer)(
-        node.levels, node.gains, node.weights, node.wrong, node.tops, ray, chosen[:, 0].copy(),
-        chosen[:, 1].copy(), start, ends, node.offset, node.flags, node.bounds_of_rows,
-        node.control, node.space.counters, node.space.records, *node.space.outer,
-        *node.space.node,
+        data.node, ray, Pairs(chosen[:, 0].copy(), chosen[:, 1].copy()), start, 0, data.search,
+        space.frames, space.room, space.scratch,
     )  # fmt: skip
     assert ended == kernels.DONE
     sets = [(ray, *rays) for rays in chosen.tolist()]
-    node.check(sets)
-    for bound, rays in zip(ends, sets, strict=True):
-        tighter = [c.gain for c in node.covers(*rays, start=0) if c.positions[0] > 0]
+    data.check(sets)
+    for bound, rays in zip(space.frames.ends, sets, strict=False):
+        tighter = [c.gain for c in data.covers(*rays, start=0) if c.positions[0] > 0]
         assert bound >= max(tighter, default=NEG)
+
+
+@given(seed=SEEDS, size=st.integers(2, 4))
+@examples(150)
+def test_settling_all_sets_behind_a_ray(form: Any, seed: int, size: int) -> None:
+    data = Problem(seed, 5 if size == 4 else 4)
+    rays = len(data.tops)
+    following = np.append(np.arange(1, size + 1), -1).reshape(-1, 1)
+    kinds = data.kinds._replace(following=following)
+    bounds = []
+    if size == 2:
+        begin, end = sorted(data.rng.integers(0, rays + 1, size=2).tolist())
+        ended = form(kernels.settle_range)(data.node, begin, end, kinds, data.search, data.space)
+        assert ended == kernels.DONE
+        firsts = range(begin, end)
+    else:
+        kernel = kernels.settle_pairs if size == 3 else kernels.settle_triples
+        firsts = range(rays)
+        for ray in firsts:
+            ended, bound = form(kernel)(data.node, ray, 0, 0, kinds, data.search, data.space)
+            assert ended == kernels.DONE
+            bounds.append(bound)
+    sets = [s for s in combinations(range(rays), size) if s[0] in firsts]
+    data.check(sets)
+    for bound, ray in zip(bounds, firsts, strict=False):
+        behind = [data.inner(*s) for s in sets if s[0] == ray]
+        assert bound >= max(behind, default=NEG) or max(behind) < 0
 
 
 @given(seed=SEEDS)
 @examples(30)
 def test_a_decision_stops_at_the_first_rule_that_reaches_the_value(form: Any, seed: int) -> None:
-    node = Node(seed, 4, decide=True)
-    wanted = np.arange(len(node.pairs), dtype=np.int32)
-    form(kernels.evaluate)(
-        node.levels, node.every, node.gains, node.weights, node.wrong, node.tops,
-        node.pairs[:, 0].copy(), node.pairs[:, 1].copy(), np.empty(len(wanted), np.int64), wanted,
-        node.offset, NEG, node.flags, node.bounds_of_rows, node.control, node.space.counters, -1,
-        node.space.records, *node.space.node,
-    )  # fmt: skip
-    number = int(node.space.counters[kernels.RECORDS])
+    data = Problem(seed, 4, decide=kernels.ANY)
+    wanted = np.arange(len(data.pairs), dtype=np.int32)
+    data.evaluate(form, np.empty(len(wanted), np.int64), wanted, NEG)
+    number = len(data.records)
     assert number <= 1
-    assert bool(node.control[kernels.STOP]) == (number == 1)
+    assert bool(data.control[kernels.STOP]) == (number == 1)
     if number == 0:
-        sets = [tuple(rays) for rays in node.pairs.tolist()]
+        sets = [tuple(rays) for rays in data.pairs.tolist()]
         assert all(
-            node.inner(*rays) + node.offset < node.start for rays in sets if node.is_sure(*rays)
+            data.inner(*rays) + data.offset < data.start for rays in sets if data.is_sure(*rays)
         )
 
 
 def test_a_stopped_node_says_so_and_full_records_too(form: Any) -> None:
-    levels = np.array([[0, 1, 1], [0, 1, 1]], np.uint16)
+    levels = np.array([[1, 1, 0], [1, 1, 0]], np.uint16)
     gains, ones = np.array([3, 2, -1], np.int64), np.ones(3, np.int64)
-    levels, tops = levels[:, ::-1].copy(), np.ones(2, np.int64)
-    flags = np.array([0, 1, 0, 0, 0, 0, 1], np.int64)
-    pair = np.array([0], np.int32), np.array([1], np.int32)
+    node = kernels.Node(levels, np.ones(2, np.int64), gains, ones, ones, gains)
+    pair = Pairs(np.array([0], np.int32), np.array([1], np.int32))
     for stop, capacity, ended in ((1, 4, kernels.STOPPED), (0, 0, kernels.FULL)):
-        space = Workspace(2, 3, 1, 1, 16)
+        place = Workspace(2, 3, 1, 2, 1)
+        search = Search(
+            0, 0, flags(mass_above=True, intervals=True), ANY_ROWS, np.array([1, stop], np.int64),
+            place.counters, place.chosen, np.empty((capacity, 3), np.int64),
+        )  # fmt: skip
         assert ended == form(kernels.evaluate)(
-            levels, np.arange(3, dtype=np.int32), gains, ones, ones, tops, *pair,
-            np.zeros(1, np.int64), np.zeros(1, np.int32), 0, NEG, flags, ANY_ROWS,
-            np.array([1, stop], np.int64), space.counters, -1,
-            np.empty((capacity, 4), np.int64), *space.node,
+            node, np.arange(3, dtype=np.int32), node._replace(levels=levels.copy()), pair,
+            np.zeros(1, np.int64), np.zeros(1, np.int32), NEG, 0, search, place.space.scratch,
         )  # fmt: skip

@@ -42,14 +42,11 @@ Found = dict[tuple[int, tuple[int, ...]], int]  # class and rays → a value tha
 class _Sweep(Sweep):
     """Rows are looked at again and again; every set of rays counts, not only the best."""
 
-    def _make_flags(self, gains: Whole) -> Whole:
-        flags = super()._make_flags(gains)
-        # A condition may not be left out: then the rule would be one of another set.
-        flags[kernels.FIRST] = 1
-        flags[kernels.DECIDE] = kernels.ALL
-        if self.run.best <= 0:  # then a cover without mass, or none at all, would do
-            flags[kernels.MASS_ABOVE] = 0
-        return flags
+    def _make_flags(self, gains: Whole) -> kernels.Flags:
+        # A condition may not be left out: then the rule would be one of another set. At 0 or
+        # below, a cover without mass, or none at all, would do.
+        flags = super()._make_flags(gains)._replace(first=True, decide=kernels.ALL)
+        return flags if self.run.best > 0 else flags._replace(mass_above=False)
 
 
 class Gather(Run):

@@ -2,114 +2,146 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.kernels import Kinds, Search, Space
 from opdt.engines.search.polish import suffix_sums
 from opdt.engines.search.rays import Plan
 from opdt.engines.search.threads import Task
+from opdt.rules import Op
 
 if TYPE_CHECKING:
-    from opdt.engines.search.small import Sweep
+    from opdt.engines.search.run import Run
+    from opdt.engines.search.small import Part, Sweep
 
-Places = NDArray[np.int32]
+SIDES = {Op.GE: 1, Op.LT: 2, Op.NE: 4}  # all others: 8
+BLOCKED = {1: 1 | 4 | 8, 2: 2 | 4 | 8, 4: 1 | 2 | 8, 8: 15}
+
+
+def kinds_of(run: Run, rays: Whole, plan: Plan, size: int) -> Kinds:
+    """Which sets of `size` of these rays the plan can hold, as the kernels ask for it.
+
+    Rays of one feature imply or contradict each other, but for the two ends of an interval and
+    two excluded levels; where a feature may be used once only, they are never together.
+    """
+    every = run.prepared.rays
+    sides = np.array([SIDES.get(every.rays[ray].op, 8) for ray in rays.tolist()], np.int64)
+    once = run.problem.constraints.once
+    blocks = np.array([15 if once else BLOCKED[side] for side in sides.tolist()], np.int64)
+    known, types = np.unique(plan.types[rays], return_inverse=True)
+    return Kinds(
+        every.features[rays],
+        sides,
+        blocks,
+        types.astype(np.int64).reshape(-1),
+        _states(plan, known.tolist(), size),
+        run.switches.canonical,
+    )
+
+
+def _states(plan: Plan, types: list[int], size: int) -> Whole:
+    """Transitions between the multisets of types that some set of `size` rays begins with.
+
+    State 0 is the empty multiset; those of the full size are one state, which leads nowhere.
+    """
+    places = range(len(types))
+    fitting = {
+        full
+        for full in combinations_with_replacement(places, size)
+        if plan.fits(tuple(types[at] for at in full))
+    }
+    alive: list[set[tuple[int, ...]]] = [fitting]
+    for _ in range(size):
+        alive.append({part[:at] + part[at + 1 :] for part in alive[-1] for at in range(len(part))})
+    number = {part: at for at, part in enumerate(p for step in alive[:0:-1] for p in sorted(step))}
+    following = np.full((len(number) + 1, len(types)), -1, np.int64)
+    for part, state in number.items():
+        for kind in places:
+            longer = tuple(sorted((*part, kind)))
+            following[state, kind] = len(number) if longer in fitting else number.get(longer, -1)
+    return following
 
 
 class Deepener:
     """Settles the rules of exactly `size` conditions that begin with a given ray."""
 
-    def __init__(self, sweep: Sweep, field: Field, flags: Whole, plan: Plan, size: int) -> None:
-        self.sweep, self.run = sweep, sweep.run
-        self.field, self.flags, self.plan, self.size = field, flags, plan, size
-        self.offset = self.run.scores.offset(size)
+    def __init__(self, sweep: Sweep, part: Part, kinds: Kinds, size: int) -> None:
+        self.sweep, self.run, self.part, self.kinds, self.size = sweep, sweep.run, part, kinds, size
         # A bisected item is settled over positions >= 1 of its own ray, so the loosest of them must
         # stay one, even where it drops nothing.
-        self._keeping = flags.copy()
-        self._keeping[kernels.FIRST] = 1
+        self._keeping = part.flags._replace(first=True)
 
-    def task(self, ray: int) -> Task:
-        """All rules of the size whose outermost ray is this one."""
+    def tasks(self) -> Iterator[tuple[int, Task]]:
+        """For each ray, all rules of the size whose outermost ray it is, with their bound."""
+        field, kinds = self.part.field, self.kinds
+        last = len(field.rays) - (self.size - 1 if kinds.canonical else 0)
+        for ray in range(max(0, last)):
+            if kinds.following[0, kinds.types[ray]] < 0:
+                continue
+            gains = field.gains[field.levels[ray] > 0]
 
-        def run(slot: int) -> None:
-            self.settle(self.field, (), ray, self.size, slot)
+            def task(slot: int, ray: int = ray) -> None:
+                self.settle(field, (), ray, 0, slot)
 
-        return run
+            yield int(gains[gains > 0].sum()) + self.part.goal_offset, task
 
-    def n_pairs(self, ray: int) -> int:
-        """How many pairs a list under this ray may hold."""
-        n = len(self.field.rays) - (ray + 1 if self.run.switches.canonical else 1)
-        return n * (n - 1) // 2 if n >= self.size - 1 else 0
-
-    def _after(self, ray: int) -> int:
-        return ray if self.run.switches.canonical else -1
-
-    def settle(self, field: Field, prefix: tuple[int, ...], ray: int, left: int, slot: int) -> int:
-        """Settle prefix + ray + (left - 1) rays behind it on a field.
+    def settle(self, field: Field, prefix: tuple[int, ...], ray: int, state: int, slot: int) -> int:
+        """Settle all sets of prefix, ray and rays behind it on a field.
 
         Returns a bound on their gains, over all positions of all of them.
         """
-        names = (*prefix, int(field.rays[ray]))
-        if left == 3:
-            pairs = self.sweep.pairs(field, self.plan, names, self._after(ray))
-            if not len(pairs[0]):
-                return kernels.NEG
-            unknown = np.full(len(pairs[0]), field.mass, np.int64)
-            return int(self._outer(field, prefix, ray, *pairs, unknown, slot).max())
-        if left == 4:
-            return self._bisect(_Triples(self, field, names, ray, slot), field, ray)
-        return self._bisect(_Branches(self, field, names, ray, left, slot), field, ray)
+        left = self.size - len(prefix)
+        if left > 4:
+            return self._bisect(field, prefix, ray, state, slot)
+        self.sweep.spaces[slot].chosen[: len(prefix)] = prefix
+        bound = kernels.NEG
 
-    def _outer(
-        self,
-        field: Field,
-        prefix: tuple[int, ...],
-        ray: int,
-        first: Places,
-        second: Places,
-        start: Whole,
-        slot: int,
-    ) -> Whole:
-        """The compiled loop over one ray's positions and many pairs; bounds of the pairs."""
-        run = self.run
-        space = self.sweep.spaces[slot]
-        ends = np.empty(len(first), np.int64)
-        while True:
-            ended = kernels.outer(
-                field.levels, field.gains, field.weights, field.wrong, field.tops, ray, first,
-                second, start, ends, self.offset, self.flags, run.limits, run.control,
-                space.counters, space.records, *space.outer, *space.node,
-            )  # fmt: skip
-            self.sweep.take_records(slot, field, prefix)
-            if ended != kernels.FULL:
-                return ends
-            space.grow_records()
+        def call(search: Search, space: Space) -> int:
+            nonlocal bound
+            settle = kernels.settle_pairs if left == 3 else kernels.settle_triples
+            ended, bound = settle(field.node, ray, state, len(prefix), self.kinds, search, space)
+            return int(ended)
 
-    def _bisect(self, items: _Items, field: Field, ray: int) -> int:
-        """Settle a ray's positions by bisection, as `kernels.outer` does one level below.
+        self.sweep.call(call, self.part, field, slot)
+        return int(bound)
 
-        Returns a bound on the gain of all items at all positions >= 1.
+    def _bisect(
+        self, field: Field, prefix: tuple[int, ...], ray: int, state: int, slot: int
+    ) -> int:
+        """Settle a ray's positions by bisection, as `kernels.outer` does further down.
+
+        There is one bound for all sets that go on with the same ray. Returns a bound on the gain
+        of all of them at all positions >= 1.
         """
-        run, top = self.run, int(field.tops[ray])
-        mass, loss = _by_position(field, ray)
-        ends = np.full(items.number, kernels.NEG, np.int64)
-        every = np.arange(items.number, dtype=np.int32)
-        stack = [
-            (0, top + 1, every, np.full(items.number, field.mass), np.zeros(items.number, np.int64))
+        run, top, kinds = self.run, int(field.tops[ray]), self.kinds
+        after = int(kinds.following[state, kinds.types[ray]])
+        names = (*prefix, ray)
+        others = [
+            other
+            for other in range(ray + 1 if kinds.canonical else 0, len(field.rays))
+            if kinds.following[after, kinds.types[other]] >= 0
+            and not any(kernels.apart(kinds, other, name) for name in names)
         ]
-        while stack and items.number:
+        number = len(others)
+        mass, loss = _by_position(field, ray)
+        ends = np.full(number, kernels.NEG, np.int64)
+        every = np.arange(number, dtype=np.int32)
+        stack = [(0, top + 1, every, np.full(number, field.mass), np.zeros(number, np.int64))]
+        while stack and number:
             low, high, ids, at_low, at_high = stack.pop()
             if high - low < 2 or not len(ids):
                 continue
             if run.halted():
                 return field.mass
             middle = (low + high) // 2 if run.switches.intervals else high - 1
-            goal = run.best - self.offset
-            settled = np.empty(items.number, np.int64)
+            goal = run.best - self.part.goal_offset
+            settled = np.empty(number, np.int64)
             settled[ids] = np.minimum(
                 at_low + loss[low] - loss[middle], at_high + mass[middle] - mass[high]
             )
@@ -118,24 +150,24 @@ class Deepener:
                 floor = goal - int(mass[low + 1] - mass[middle])
                 if not run.switches.reduction or not run.switches.intervals:
                     floor = kernels.NEG
-                rows = field.rows_at(ray, middle)
-                node = field.reduced(rows, floor, self._keeping, sort=False)
-                items.settle(node, wanted, settled)
-                if run.halted():
-                    return field.mass
-                settled[wanted] = np.maximum(settled[wanted], max(floor - 1, 0))
-            goal = run.best - self.offset if run.switches.intervals else kernels.NEG
+                node = field.reduced(field.rows_at(ray, middle), floor, self._keeping, sort=False)
+                for item in wanted.tolist():
+                    if run.halted():
+                        return field.mass
+                    bound = self.settle(node, names, others[item], after, slot)
+                    settled[item] = max(bound, floor - 1, 0)
+            goal = run.best - self.part.goal_offset if run.switches.intervals else kernels.NEG
             left, right = np.empty((2, len(ids)), np.int32)
             n_left, n_right, bound_left, bound_right = kernels.split_items(
                 low, middle, high, ids, at_low, settled, at_high, mass, loss, goal, ends, left,
                 right,
             )  # fmt: skip
             halves = []
-            for bound, a, b, places, before, after in (
+            for bound, a, b, places, before, behind in (
                 (bound_left, low, middle, left[:n_left], at_low, settled[ids]),
                 (bound_right, middle, high, right[:n_right], settled[ids], at_high),
             ):
-                halves.append((bound, (a, b, ids[places], before[places], after[places])))
+                halves.append((bound, (a, b, ids[places], before[places], behind[places])))
             halves.sort(key=lambda half: half[0])  # the more promising half is taken first
             stack.extend(half for _, half in halves)
         return int(ends.max(initial=kernels.NEG))
@@ -147,85 +179,3 @@ def _by_position(field: Field, ray: int) -> tuple[Whole, Whole]:
     return suffix_sums(own, np.maximum(gains, 0), size), suffix_sums(
         own, np.maximum(-gains, 0), size
     )
-
-
-class _Items(ABC):
-    """What a bisection settles at each position: its number, and how."""
-
-    number: int
-
-    @abstractmethod
-    def settle(self, node: Field, wanted: Places, settled: Whole) -> None:
-        """Put the best gain (or a bound) of each wanted item on the node into `settled`."""
-
-
-class _Triples(_Items):
-    """Every triple of rays behind the outer one, with a bound of its own."""
-
-    def __init__(
-        self, owner: Deepener, field: Field, names: tuple[int, ...], ray: int, slot: int
-    ) -> None:
-        self._owner, self._names, self._slot = owner, names, slot
-        self._groups: list[tuple[int, Places, Places, int]] = []
-        self.number = 0
-        clash = owner.run.prepared.clash
-        after = owner._after(ray)
-        for second in range(after + 1, len(field.rays)):
-            name = int(field.rays[second])
-            if any(clash[other, name] for other in names):
-                continue
-            pairs = owner.sweep.pairs(field, owner.plan, (*names, name), owner._after(second))
-            if len(pairs[0]):
-                self._groups.append((second, *pairs, self.number))
-                self.number += len(pairs[0])
-        self._starts = np.array([group[3] for group in self._groups] + [self.number])
-
-    def settle(self, node: Field, wanted: Places, settled: Whole) -> None:
-        cuts = np.searchsorted(wanted, self._starts)
-        mass = node.mass
-        for (second, first, other, start), a, b in zip(
-            self._groups, cuts[:-1], cuts[1:], strict=True
-        ):
-            if a == b or self._owner.run.halted():
-                continue
-            places = wanted[a:b] - start
-            ends = self._owner._outer(
-                node,
-                self._names,
-                second,
-                first[places],
-                other[places],
-                np.full(b - a, mass, np.int64),
-                self._slot,
-            )
-            settled[wanted[a:b]] = ends
-
-
-class _Branches(_Items):
-    """Every ray behind the outer one, with one bound for all that begins with it."""
-
-    def __init__(
-        self,
-        owner: Deepener,
-        field: Field,
-        names: tuple[int, ...],
-        ray: int,
-        left: int,
-        slot: int,
-    ) -> None:
-        self._owner, self._names, self._left, self._slot = owner, names, left, slot
-        clash = owner.run.prepared.clash
-        self._seconds = [
-            second
-            for second in range(owner._after(ray) + 1, len(field.rays))
-            if not any(clash[other, int(field.rays[second])] for other in names)
-        ]
-        self.number = len(self._seconds)
-
-    def settle(self, node: Field, wanted: Places, settled: Whole) -> None:
-        owner = self._owner
-        for item in wanted.tolist():
-            if owner.run.halted():
-                return
-            second = self._seconds[item]
-            settled[item] = owner.settle(node, self._names, second, self._left - 1, self._slot)

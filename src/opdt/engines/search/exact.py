@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
-from opdt.engines.search.polish import Candidate
+from opdt.engines.search.kernels import Kinds, Limits, Search
+from opdt.engines.search.polish import KEEPING, Candidate
 from opdt.engines.search.workspace import Workspace
 
 Whole = NDArray[np.int64]
+
+
+def _together(k: int) -> Kinds:
+    """A set of k rays that all stand together."""
+    none = np.zeros(k, np.int64)
+    following = np.append(np.arange(1, k + 1), -1).reshape(-1, 1)
+    return Kinds(np.arange(k), none, none, none, following, True)
+
+
+TOGETHER = {k: _together(k) for k in (2, 3)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +41,7 @@ class Piece:
     weights: Whole
     wrong: Whole
     fixed: tuple[int, ...]
-    limits: Whole
+    limits: Sequence[int]  # as `kernels.Limits` has them
     constrained: bool
     carries_errors: bool
     expired: Callable[[], bool]
@@ -51,7 +62,7 @@ class Piece:
             np.append(self.gains, self.fixed[0]),
             np.append(self.weights, self.fixed[1]),
             np.append(self.wrong, self.fixed[2]),
-            self.limits,
+            Limits(*map(int, self.limits)),
             self.constrained,
             self.carries_errors,
             self.expired,
@@ -86,37 +97,24 @@ def _best(piece: Candidate, shared: Whole, control: Whole) -> int | None:
     if control[kernels.STOP]:
         return None
     k, n = piece.levels.shape
-    flags = np.array([1, not piece.constrained, 1, 0, piece.constrained, 0, 1], np.int64)
+    flags = KEEPING._replace(mass_above=not piece.constrained, constrained=piece.constrained)
     if k == 1:
         values, positions = np.empty((2, 1), np.int64)
-        scratch = [np.empty(int(piece.tops[0]) + 2, np.int64) for _ in range(3)]
-        kernels.singles(
-            piece.levels, piece.gains, piece.weights, piece.wrong, piece.tops, flags,
-            piece.limits, values, positions, *scratch,
-        )  # fmt: skip
+        sums = [np.empty(int(piece.tops[0]) + 2, np.int64) for _ in range(3)]
+        kernels.singles(piece.node(), piece.constrained, piece.limits, values, positions, *sums)
         return int(values[0]) if values[0] > kernels.NEG else None
     if k > 3:
         return _best_of_many(piece, shared, control)
-    order = np.argsort(piece.gains <= 0, kind="stable").astype(np.int32)
-    levels = np.ascontiguousarray(piece.levels[:, order])
-    gains, weights, wrong = piece.gains[order], piece.weights[order], piece.wrong[order]
-    space = Workspace(k, n, int(piece.tops.max()), 1, kernels.TABLE_CELLS)
-    first, second = np.array([k - 2], np.int32), np.array([k - 1], np.int32)
-    bounds = np.full(1, 1 << 61, np.int64)
+    order = np.argsort(-piece.gains, kind="stable").astype(np.int32)
+    place = Workspace(k, n, int(piece.tops.max()), k, 1)
+    search = Search(0, 0, flags, piece.limits, shared, place.counters, place.chosen, place.records)
+    node = piece.node(rows=order)
     if k == 2:
-        rows, wanted = np.arange(n, dtype=np.int32), np.zeros(1, np.int32)
-        kernels.evaluate(
-            levels, rows, gains, weights, wrong, piece.tops, first, second, bounds, wanted, 0,
-            shared[0], flags, piece.limits, shared, space.counters, -1, space.records, *space.node,
-        )  # fmt: skip
+        kernels.settle_range(node, 0, 1, TOGETHER[2], search, place.space)
     else:
-        ends = np.empty(1, np.int64)
-        kernels.outer(
-            levels, gains, weights, wrong, piece.tops, 0, first, second, bounds, ends, 0, flags,
-            piece.limits, shared, space.counters, space.records, *space.outer, *space.node,
-        )  # fmt: skip
-    number = int(space.counters[kernels.RECORDS])
-    return int(space.records[:number, 0].max()) if number else None
+        kernels.settle_pairs(node, 0, 0, 0, TOGETHER[3], search, place.space)
+    number = int(place.counters[kernels.RECORDS])
+    return int(place.records[:number, 0].max()) if number else None
 
 
 def _best_of_many(piece: Candidate, shared: Whole, control: Whole) -> int | None:
@@ -127,10 +125,14 @@ def _best_of_many(piece: Candidate, shared: Whole, control: Whole) -> int | None
         gains = piece.gains[rows]
         if int(gains[gains > 0].sum()) < shared[0]:
             continue
-        rest = Candidate(
-            piece.levels[1:, rows], piece.tops[1:], gains, piece.weights[rows],
-            piece.wrong[rows], piece.limits, piece.constrained, piece.carries_errors,
-        )  # fmt: skip
+        rest = replace(
+            piece,
+            levels=piece.levels[1:, rows],
+            tops=piece.tops[1:],
+            gains=gains,
+            weights=piece.weights[rows],
+            wrong=piece.wrong[rows],
+        )
         value = _best(rest, shared, control)
         if value is not None and (best is None or value > best):
             best = value

@@ -16,7 +16,10 @@ low prunes less, never more.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from opdt.engines.search.jit import kernel
 
@@ -24,9 +27,180 @@ NEG = -(1 << 62)
 BEST, STOP = 0, 1  # places in `control`
 NODES, EVALUATIONS, PRUNED, RECORDS = 0, 1, 2, 3  # places in `counters`
 DONE, STOPPED, FULL = 0, 1, 2  # how a kernel ended
-FIRST, MASS_ABOVE, REDUCE, UNIFORM, CONSTRAINED, DECIDE, INTERVALS = 0, 1, 2, 3, 4, 5, 6  # `flags`
-ANY, ALL = 1, 2  # `flags[DECIDE]`: stop at the first that reaches the best; leave the best as it is
+ANY, ALL = 1, 2  # `Flags.decide`: stop at the first that reaches the best; leave the best as it is
 TABLE_CELLS = 1 << 20  # a larger pair table is swept instead
+
+Whole = NDArray[np.int64]
+Small = NDArray[np.int32]
+Levels = NDArray[np.uint16]
+Bits = NDArray[np.uint64]
+
+
+class Limits(NamedTuple):
+    """What a rule's rows must meet, in units of weight."""
+
+    least: int  # fewest covered
+    most: int  # most errors
+    numerator: int  # of the least precision
+    denominator: int
+
+
+class Flags(NamedTuple):
+    """How nodes are settled.
+
+    `first` keeps the loosest real position of every ray, `mass_above` allows to tighten past rows
+    without mass, `reduce` keeps only positions that can matter, `uniform` says that rows with
+    mass all gain the same and the others lose the same, `constrained` that there are limits on
+    rows, `priced` that the gains hold prices of these limits, `decide` is 0, ANY or ALL;
+    `intervals` and `exclusion` switch these bounds on.
+    """
+
+    first: bool
+    mass_above: bool
+    reduce: bool
+    uniform: bool
+    constrained: bool
+    priced: bool
+    decide: int
+    intervals: bool
+    exclusion: bool
+
+
+class Node(NamedTuple):
+    """Some rows: those with mass first, then the others.
+
+    All bounds are bounds of `gains`. What a rule is worth is the sum of `true`: the same, unless
+    the gains hold prices of limits on rows.
+    """
+
+    levels: Levels  # (n_rays, n_rows or more)
+    tops: Whole  # (n_rays,)
+    gains: Whole  # (n_rows,)
+    weights: Whole  # (n_rows,)
+    wrong: Whole  # (n_rows,) weight of a row of another class, else 0
+    true: Whole  # (n_rows,)
+
+
+class Pairs(NamedTuple):
+    """Pairs of rays, (n_pairs,) each."""
+
+    first: Small
+    second: Small
+
+
+class Search(NamedTuple):
+    """What a search shares between its nodes.
+
+    `offset` is added to a true gain to make a value (the price of the conditions), `goal_offset`
+    to a bound on gains to make a bound on values (prices of limits are in it, too). `chosen` holds
+    the rays of the set under way; `records` (capacity, 1 + size) receives value and rays of
+    everything as good as the best, `counters[RECORDS]` is their number.
+    """
+
+    offset: int
+    goal_offset: int
+    flags: Flags
+    limits: Limits
+    control: Whole
+    counters: Whole
+    chosen: Whole
+    records: Whole
+
+
+class Kinds(NamedTuple):
+    """Which rays stand together (`fits.Fits` makes it).
+
+    Two rays of one feature are apart if the bit of one is among those that the other blocks. A
+    set of rays is a path through states: `following[state, type]` is the state after a ray of the
+    type, -1 where nothing that fits begins so.
+    """
+
+    features: Whole  # (n_rays,)
+    sides: Whole  # (n_rays,)
+    blocks: Whole  # (n_rays,)
+    types: Whole  # (n_rays,)
+    following: Whole  # (n_states, n_types)
+    canonical: bool  # whether a set is visited in one order of its rays only
+
+
+class Lists(NamedTuple):
+    """Sets of rays to be settled, and where their listing goes on."""
+
+    first: Small  # (n_items,)
+    second: Small  # (n_items,)
+    third: Small  # (n_items,)
+    start: Whole  # (n_items,) a bound of each
+    cursor: Whole  # (3,)
+    open: NDArray[np.uint8]  # (n_rays,)
+
+
+class Frames(NamedTuple):
+    """The intervals of one ray's positions that wait in a bisection, and what is bisected.
+
+    The items (pairs or triples of other rays) of a frame are `ids[frame, :counts[frame]]`, their
+    bounds at both ends `at_low` and `at_high`.
+    """
+
+    ids: Small  # (n_frames, n_items)
+    at_low: Whole  # (n_frames, n_items)
+    at_high: Whole  # (n_frames, n_items)
+    lows: Whole  # (n_frames,)
+    highs: Whole  # (n_frames,)
+    counts: Whole  # (n_frames,)
+    wanted: Small  # (n_items,) items to settle at the middle
+    bounds: Whole  # (n_items,) what is known at the middle
+    ends: Whole  # (n_items,) a bound over all positions >= 1
+    mass: Whole  # (top + 3,) mass of the rows at each position of the ray, or above it
+    loss: Whole  # (top + 3,)
+
+
+class Scratch(NamedTuple):
+    """Room for one node at which pairs are evaluated."""
+
+    mass: Whole  # (top + 2,)
+    loss: Whole  # (top + 2,)
+    renumber: Whole  # (top + 2,)
+    covered: Whole  # (top + 2,)
+    errors: Whole  # (top + 2,)
+    starts: Whole  # (top + 3,)
+    order: Small  # (n_rows,)
+    table: Whole
+    tree: Whole
+    words: Bits  # (n_rays, n_words) rows that a binary ray covers
+    single: Whole  # (n_rays,) gain of a binary ray alone
+    ready: NDArray[np.uint8]  # (n_rays,) whether a ray is prepared
+    dropped: Bits  # (n_rays, n_words) rows without mass that a ray can drop
+    left: Bits  # (n_rays, n_words) those it cannot
+    worth: Whole  # (n_words,)
+    every: Bits  # (n_words,)
+
+
+class Room(NamedTuple):
+    """Room for one node: its rows, and bits for the exclusion bound."""
+
+    rows: Small  # (n_rows,)
+    levels: Levels  # (n_rays, n_rows)
+    tops: Whole  # (n_rays,)
+    gains: Whole  # (n_rows,)
+    weights: Whole  # (n_rows,)
+    wrong: Whole  # (n_rows,)
+    true: Whole  # (n_rows,)
+    dropped: Bits  # (n_rays, n_words)
+    left: Bits  # (3, n_words)
+    worth: Whole  # (n_words,)
+    every: Bits  # (n_words,)
+
+
+class Space(NamedTuple):
+    """All the room of one thread."""
+
+    scratch: Scratch
+    lists: Lists
+    frames: Frames
+    room: Room
+    triples: Lists
+    triple_frames: Frames
+    triple_room: Room
 
 
 @kernel
@@ -44,7 +218,7 @@ def popcount(word):
 
 
 @kernel
-def compress(levels, rows, gains, top, floor, first, mass_above, reduce, mass, loss, renumber, out):
+def compress(levels, rows, gains, true, top, floor, flags, mass, loss, renumber, out):
     """Renumber one ray's positions on some rows so that only those that can matter remain.
 
     A position is kept if the rows it drops (those between the previous non-empty level and it)
@@ -64,11 +238,18 @@ def compress(levels, rows, gains, top, floor, first, mass_above, reduce, mass, l
     for i in range(n):
         level = levels[rows[i]]
         gain = gains[i]
-        renumber[level] = 1  # the level occurs
+        renumber[level] |= 1  # the level occurs
         if gain > 0:
             mass[level] += gain
+            renumber[level] |= 2  # and may not be passed over
         else:
             loss[level] += 1  # also without a loss of gain: it may be an error the limits count
+    if flags.priced:
+        for i in range(n):
+            if true[i] > 0:
+                renumber[levels[rows[i]]] |= 2
+            else:
+                loss[levels[rows[i]]] += 1
     above = np.int64(0)
     for level in range(top + 1):
         above += mass[level]
@@ -83,9 +264,10 @@ def compress(levels, rows, gains, top, floor, first, mass_above, reduce, mass, l
             continue
         if above >= floor:
             keep = True
-            if reduce:
-                keep = occurs and loss[previous] > 0 and (mass[level] > 0 or not mass_above)
-                if first and kept == 0:
+            if flags.reduce:
+                above_it = renumber[level] & 2 != 0 or not flags.mass_above
+                keep = occurs and loss[previous] > 0 and above_it
+                if flags.first and kept == 0:
                     keep = True
             if keep:
                 kept += 1
@@ -131,7 +313,7 @@ def pair_by_table(first, second, gains, n, top1, top2, table):
 
 
 @kernel
-def sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
+def sweep(first, second, gains, n, top1, top2, goal, scratch):
     """All positions of two rays in O(n log top2), for rays with many positions.
 
     Rows enter from the tightest level of the first ray to the loosest, into a tree over the
@@ -140,6 +322,7 @@ def sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
     >= 1 of the second gains the goal (0: none). The tree has a power of two of leaves: where
     that leaves some empty, covering nothing counts as a suffix, so gains are never below 0.
     """
+    starts, order, tree = scratch.starts, scratch.order, scratch.tree
     sort_by_level(first, n, top1, starts, order)
     leaves = 1
     while leaves < top2:
@@ -169,22 +352,6 @@ def sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
 
 
 @kernel
-def pair_by_sweep(first, second, gains, n, top1, top2, starts, order, tree):
-    """What `pair_by_table` returns, but never less than 0 where `sweep` says so."""
-    inner, full, _ = sweep(first, second, gains, n, top1, top2, NEG, starts, order, tree)
-    return inner, full
-
-
-@kernel
-def loosest_by_sweep(first, second, gains, n, top1, top2, goal, starts, order, tree):
-    """The loosest position >= 1 of the first ray at which some position >= 1 of the second gains
-    the goal; 0 if there is none. Also the best gain with either condition left out.
-    """
-    _, full, found = sweep(first, second, gains, n, top1, top2, goal, starts, order, tree)
-    return found, full
-
-
-@kernel
 def add_to_tree(tree, node, gain):
     """Add to a leaf of a tree of (sum, best suffix sum), and to all nodes above it."""
     tree[2 * node] += gain
@@ -198,15 +365,16 @@ def add_to_tree(tree, node, gain):
 
 
 @kernel
-def best_pair(first, second, gains, n, top1, top2, table, starts, order, tree):
+def best_pair(first, second, gains, n, top1, top2, scratch):
     """The quicker of table and sweep."""
     cells = (top1 + 1) * (top2 + 1)
     depth = 1
     while (1 << depth) < top2:
         depth += 1
     if cells <= TABLE_CELLS and cells <= n * (1 + 2 * depth) + 64:
-        return pair_by_table(first, second, gains, n, top1, top2, table)
-    return pair_by_sweep(first, second, gains, n, top1, top2, starts, order, tree)
+        return pair_by_table(first, second, gains, n, top1, top2, scratch.table)
+    inner, full, _ = sweep(first, second, gains, n, top1, top2, np.int64(NEG), scratch)
+    return inner, full
 
 
 @kernel
@@ -225,28 +393,41 @@ def sort_by_level(first, n, top, starts, order):
 
 
 @kernel
-def constrained_pair(
-    first, second, gains, weights, wrong, n, top1, top2, limits, starts, order, table, covered,
-    errors,
-):  # fmt: skip
-    """Best gain over positions >= 1 of both rays among the covers within the limits.
+def constrained_pair(first, second, node, top1, top2, limits, goal, scratch):
+    """Best true gain over positions >= 1 of both rays among the covers within the limits.
 
-    `limits` = [fewest covered, most errors, precision numerator, precision denominator].
-    O(n + top1 × top2) time, O(n + top2) memory.
+    Covers whose gain is below the goal are left out: at positions of the first ray where none
+    reaches it, as a tree like that of `sweep` tells, those of the second are not tried.
     """
+    starts, order, tree = scratch.starts, scratch.order, scratch.tree
+    table, covered, errors = scratch.mass, scratch.covered, scratch.errors
+    n = node.gains.size
     sort_by_level(first, n, top1, starts, order)
     for b in range(top2 + 1):
         table[b] = 0
         covered[b] = 0
         errors[b] = 0
+    leaves = 1
+    depth = 1
+    while leaves < top2:
+        leaves *= 2
+        depth += 1
+    asks = top1 * top2 > n * (1 + 2 * depth)
+    if asks:
+        for at in range(4 * leaves):
+            tree[at] = 0
     inner = NEG
     for a in range(top1, 0, -1):
         for at in range(starts[a - 1], starts[a]):
             i = order[at]
             b = second[i]
-            table[b] += gains[i]
-            covered[b] += weights[i]
-            errors[b] += wrong[i]
+            table[b] += node.true[i]
+            covered[b] += node.weights[i]
+            errors[b] += node.wrong[i]
+            if asks and b > 0:
+                add_to_tree(tree, leaves + np.int64(b) - 1, node.gains[i])
+        if asks and tree[3] < goal:
+            continue
         total = np.int64(0)
         rows = np.int64(0)
         bad = np.int64(0)
@@ -263,9 +444,9 @@ def constrained_pair(
 def within(covered, errors, limits):
     """Whether a cover of this weight and error weight meets the limits."""
     return (
-        covered >= limits[0]
-        and errors <= limits[1]
-        and (covered - errors) * limits[3] >= covered * limits[2]
+        covered >= limits.least
+        and errors <= limits.most
+        and (covered - errors) * limits.denominator >= covered * limits.numerator
     )
 
 
@@ -298,63 +479,127 @@ def binary_pair(first, second, n_mass, n_words, high, low):
 
 
 @kernel
-def prepare(
-    ray, levels, rows, gains, tops, floor, first, mass_above, reduce, uniform, n_mass,
-    mass, loss, renumber, node_levels, node_tops, node_words, node_single,
-):  # fmt: skip
-    """Compress one ray onto a node's rows, and pack it if it is binary there."""
-    n = rows.size
-    out = node_levels[ray]
-    top = compress(
-        levels[ray], rows, gains, tops[ray], floor, first, mass_above, reduce,
-        mass, loss, renumber, out,
-    )  # fmt: skip
-    node_tops[ray] = top
-    if uniform and top == 1:
-        pack(out, n, n_mass, node_words[ray])
-        single = np.int64(0)
-        for i in range(n):
-            if out[i] > 0:
-                single += gains[i]
-        node_single[ray] = single
+def compress_all(parent, rows, node, floor, flags, mass, loss, renumber):
+    """`compress` for every ray: levels and numbers of positions of a node on some rows."""
+    for ray in range(node.tops.size):
+        node.tops[ray] = compress(
+            parent.levels[ray], rows, node.gains, node.true, parent.tops[ray], floor, flags,
+            mass, loss, renumber, node.levels[ray],
+        )  # fmt: skip
 
 
 @kernel
-def evaluate(
-    levels, rows, gains, weights, wrong, tops, pairs1, pairs2, bounds, wanted, offset, floor,
-    flags, limits, control, counters, prefix, records,
-    mass, loss, renumber, node_levels, node_tops, node_words, node_single, ready,
-    table, covered, errors, starts, order, tree,
-):  # fmt: skip
+def mark_dropped(levels, n_mass, n, top, out):
+    """Set bit i where a ray's tightest position drops the i-th row without mass."""
+    for at in range(out.size):
+        out[at] = 0
+    for i in range(n_mass, n):
+        if levels[i] < top:
+            bit = i - n_mass
+            out[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+
+
+@kernel
+def count_losses(gains, worth, every):
+    """What the exclusion bound needs of a node: see `most_gain`.
+
+    `worth` receives the least loss among the rows of each word (64 rows without mass, in their
+    order), `every` the bits of all of them. Returns the number of rows with mass, the mass, and
+    the number of words.
+    """
+    n = gains.size
+    n_mass = 0
+    mass = np.int64(0)
+    while n_mass < n and gains[n_mass] > 0:
+        mass += gains[n_mass]
+        n_mass += 1
+    n_words = (n - n_mass + 63) // 64
+    for at in range(n_words):
+        begin = n_mass + 64 * at
+        end = min(n, begin + 64)
+        least = -gains[begin]
+        for i in range(begin + 1, end):
+            least = min(least, -gains[i])
+        worth[at] = least
+        every[at] = (
+            ~np.uint64(0)
+            if end - begin == 64
+            else ((np.uint64(1) << np.uint64(end - begin)) - np.uint64(1))
+        )
+    return n_mass, mass, n_words
+
+
+@kernel
+def drop(left, dropped, n_words, out):
+    """The rows of `left` that a ray cannot drop."""
+    for at in range(n_words):
+        out[at] = left[at] & ~dropped[at]
+
+
+@kernel
+def rest(left, dropped, worth, n_words):
+    """At least so much loss is left of some rows when a ray drops all it can."""
+    total = np.int64(0)
+    for at in range(n_words):
+        total += popcount(left[at] & ~dropped[at]) * worth[at]
+    return total
+
+
+@kernel
+def prepare(parent, rows, node, ray, n_mass, floor, flags, scratch):
+    """Compress one ray onto a node's rows, and pack it if it is binary there."""
+    n = rows.size
+    out = node.levels[ray]
+    top = compress(
+        parent.levels[ray], rows, node.gains, node.true, parent.tops[ray], floor, flags,
+        scratch.mass, scratch.loss, scratch.renumber, out,
+    )  # fmt: skip
+    node.tops[ray] = top
+    mark_dropped(out, n_mass, n, top, scratch.dropped[ray])
+    if flags.uniform and top == 1:
+        pack(out, n, n_mass, scratch.words[ray])
+        single = np.int64(0)
+        for i in range(n):
+            if out[i] > 0:
+                single += node.gains[i]
+        scratch.single[ray] = single
+
+
+@kernel
+def evaluate(parent, rows, node, pairs, bounds, wanted, floor, depth, search, scratch):
     """Evaluate the wanted pairs of rays on one node's rows.
 
     Parameters
     ----------
-    levels : (n_rays, n_parent) levels on the parent's rows; `rows` (n,) picks the node's.
-    gains, weights, wrong : (n,) of the node's rows, rows with mass first.
-    pairs1, pairs2, bounds : (n_pairs,); `bounds` holds what is known, and receives for each
-        wanted pair its best gain with either condition left out too: a bound for tighter nodes.
-    wanted : (n_wanted,) indices of the pairs to evaluate.
-    offset : added to a gain to make a value (the price of the conditions).
-    floor : gains below it are of no interest; `bounds` is exact above it.
-    flags : see the names above.
-    records : (capacity, 4) receives [value, prefix, ray, ray] of everything as good as the best;
-        `counters[RECORDS]` is their number.
+    parent : Node
+        `rows` (n,) picks the node's rows among its.
+    node : Node
+        Gains, weights and errors of the node's rows; its levels and tops are scratch, filled in
+        for the rays that are wanted.
+    pairs : Pairs
+    bounds : (n_pairs,)
+        Receives for each wanted pair its best gain with either condition left out too: a bound
+        for tighter nodes.
+    wanted : (n_wanted,)
+        The pairs to evaluate.
+    floor : int
+        Gains below it are of no interest; `bounds` is exact above it.
+    depth : int
+        How many rays `search.chosen` holds.
 
     Returns DONE, STOPPED (by the flag in `control`), or FULL when the records did not fit.
     """
     n = rows.size
-    first, mass_above, reduce = flags[FIRST] != 0, flags[MASS_ABOVE] != 0, flags[REDUCE] != 0
-    uniform, constrained = flags[UNIFORM] != 0, flags[CONSTRAINED] != 0
-    n_mass = 0
+    flags, control, counters = search.flags, search.control, search.counters
+    gains = node.gains
+    n_mass, most, n_losses = count_losses(gains, scratch.worth, scratch.every)
     total = np.int64(0)
     for i in range(n):
         total += gains[i]
-        if gains[i] > 0:
-            n_mass += 1
     n_words = (n_mass + 63) // 64 + (n - n_mass + 63) // 64
     high = gains[0] if n_mass > 0 else np.int64(0)
     low = gains[n - 1] if n_mass < n else np.int64(0)
+    ready = scratch.ready
     for ray in range(ready.size):
         ready[ray] = 0
     counters[NODES] += 1
@@ -362,51 +607,65 @@ def evaluate(
         if control[STOP] != 0:
             return STOPPED
         pair = wanted[at]
-        p, q = pairs1[pair], pairs2[pair]
+        p, q = pairs.first[pair], pairs.second[pair]
         for ray in (p, q):
             if ready[ray] == 0:
                 ready[ray] = 1
-                prepare(
-                    ray, levels, rows, gains, tops, floor, first, mass_above, reduce, uniform,
-                    n_mass, mass, loss, renumber, node_levels, node_tops, node_words, node_single,
-                )  # fmt: skip
-        top1, top2 = node_tops[p], node_tops[q]
+                prepare(parent, rows, node, ray, n_mass, floor, flags, scratch)
+                drop(scratch.every, scratch.dropped[ray], n_losses, scratch.left[ray])
+        if flags.exclusion:
+            bound = most - rest(scratch.left[p], scratch.dropped[q], scratch.worth, n_losses)
+            if bound < floor:
+                bounds[pair] = max(floor - 1, 0)
+                counters[PRUNED] += 1
+                continue
+        top1, top2 = node.tops[p], node.tops[q]
         counters[EVALUATIONS] += 1
-        if uniform and top1 == 1 and top2 == 1:
+        if flags.uniform and top1 == 1 and top2 == 1:
             inner = binary_pair(
-                node_words[p, :n_words], node_words[q, :n_words], n_mass, n_words, high, low
+                scratch.words[p, :n_words], scratch.words[q, :n_words], n_mass, n_words, high, low
             )
-            full = max(inner, node_single[p], node_single[q], total)
+            full = max(inner, scratch.single[p], scratch.single[q], total)
         else:
-            inner, full = best_pair(
-                node_levels[p], node_levels[q], gains, n, top1, top2, table, starts, order, tree
-            )
+            inner, full = best_pair(node.levels[p], node.levels[q], gains, n, top1, top2, scratch)
         # 0: elsewhere the pair may go on to positions that none of these rows reaches
         bounds[pair] = max(full, floor - 1, 0)
         if top1 == 0 or top2 == 0:
             continue
-        if constrained and inner + offset >= control[BEST]:
+        if flags.constrained:
+            if inner + search.goal_offset < control[BEST]:
+                continue
+            goal = control[BEST] - search.goal_offset
             inner = constrained_pair(
-                node_levels[p], node_levels[q], gains, weights, wrong, n, top1, top2, limits,
-                starts, order, table, covered, errors,
-            )  # fmt: skip
+                node.levels[p], node.levels[q], node, top1, top2, search.limits, goal, scratch
+            )
             if inner == NEG:
                 continue
-        value = inner + offset
+        value = inner + search.offset
         if value >= control[BEST]:
-            record = counters[RECORDS]
-            if record >= records.shape[0]:
+            search.chosen[depth], search.chosen[depth + 1] = p, q
+            if not record(search, value, depth + 2):
                 return FULL
-            records[record, 0] = value
-            records[record, 1] = prefix
-            records[record, 2] = p
-            records[record, 3] = q
-            counters[RECORDS] += 1
-            if value > control[BEST] and flags[DECIDE] != ALL:
-                control[BEST] = value
-            if flags[DECIDE] == ANY:
-                control[STOP] = 1
     return DONE
+
+
+@kernel
+def record(search, value, size):
+    """Note the rays that are chosen as having a value; False if there is no room for it."""
+    control, counters = search.control, search.counters
+    if value > control[BEST] and search.flags.decide != ALL:
+        counters[RECORDS] = 0  # nothing of what is noted is as good
+        control[BEST] = value
+    at = counters[RECORDS]
+    if at >= search.records.shape[0]:
+        return False
+    search.records[at, 0] = value
+    for d in range(size):
+        search.records[at, 1 + d] = search.chosen[d]
+    counters[RECORDS] += 1
+    if search.flags.decide == ANY:
+        control[STOP] = 1
+    return True
 
 
 @kernel
@@ -436,130 +695,452 @@ def best_between(low, high, at_low, at_high, mass, loss):
 
 
 @kernel
-def outer(
-    levels, gains, weights, wrong, tops, ray, pairs1, pairs2, start_bounds, end_bounds, offset,
-    flags, limits, control, counters, records,
-    rows, node_gains, node_weights, node_wrong, ray_mass, ray_loss,
-    ids, lows, highs, counts, at_low, at_high, wanted, node_bounds,
-    mass, loss, renumber, node_levels, node_tops, node_words, node_single, ready,
-    table, covered, errors, starts, order, tree,
-):  # fmt: skip
+def begin(frames, node, ray, start, n_items):
+    """Lay out the bisection of a ray's positions for some items.
+
+    `start` (n_items,) bounds each item at position 0.
+    """
+    own, top = node.levels[ray], node.tops[ray]
+    mass, loss = frames.mass, frames.loss
+    for j in range(top + 2):
+        mass[j] = 0
+        loss[j] = 0
+    for i in range(node.gains.size):
+        if node.gains[i] > 0:
+            mass[own[i]] += node.gains[i]
+        else:
+            loss[own[i]] -= node.gains[i]
+    for j in range(top - 1, -1, -1):
+        mass[j] += mass[j + 1]
+        loss[j] += loss[j + 1]
+    for item in range(n_items):
+        frames.ids[0, item] = item
+        frames.at_low[0, item] = start[item]
+        frames.at_high[0, item] = 0
+        frames.ends[item] = NEG
+    frames.counts[0] = n_items
+    frames.lows[0], frames.highs[0] = 0, top + 1
+
+
+@kernel
+def ask(frames, depth, middle, goal, intervals, counters):
+    """Which items are to be settled at the middle of an interval; returns their number."""
+    low, high = frames.lows[depth], frames.highs[depth]
+    mass, loss = frames.mass, frames.loss
+    n_wanted = 0
+    for at in range(frames.counts[depth]):
+        item = frames.ids[depth, at]
+        bound = min(
+            frames.at_low[depth, at] + loss[low] - loss[middle],
+            frames.at_high[depth, at] + mass[middle] - mass[high],
+        )
+        frames.bounds[item] = bound
+        if bound >= goal or not intervals:
+            frames.wanted[n_wanted] = item
+            n_wanted += 1
+        else:
+            counters[PRUNED] += 1
+    return n_wanted
+
+
+@kernel
+def split(frames, depth, middle, goal, intervals):
+    """Go on in both halves of an interval with the items whose bound reaches the goal there.
+
+    The right half replaces the frame, the left half goes on top of it (or takes its place where
+    nothing lies to the right, so that the stack stays logarithmic). Returns the top frame.
+    """
+    low, high = frames.lows[depth], frames.highs[depth]
+    mass, loss, ids, ends = frames.mass, frames.loss, frames.ids, frames.ends
+    n_left = 0
+    n_right = 0
+    left = depth + 1 if high - middle > 1 else depth
+    for at in range(frames.counts[depth]):
+        item = ids[depth, at]
+        settled = frames.bounds[item]
+        if settled > ends[item]:
+            ends[item] = settled
+        before, after = frames.at_low[depth, at], frames.at_high[depth, at]
+        bound = best_between(low, middle, before, settled, mass, loss)
+        if bound >= goal or not intervals:
+            ids[left, n_left] = item
+            frames.at_low[left, n_left] = before
+            frames.at_high[left, n_left] = settled
+            n_left += 1
+        elif bound > ends[item]:
+            ends[item] = bound
+        bound = best_between(middle, high, settled, after, mass, loss)
+        if bound >= goal and intervals:
+            ids[depth, n_right] = item
+            frames.at_low[depth, n_right] = settled
+            frames.at_high[depth, n_right] = after
+            n_right += 1
+        elif bound > ends[item]:
+            ends[item] = bound
+    frames.lows[depth], frames.highs[depth], frames.counts[depth] = middle, high, n_right
+    frames.lows[left], frames.highs[left], frames.counts[left] = low, middle, n_left
+    return left
+
+
+@kernel
+def pick(node, ray, position, room):
+    """The node of the rows that a ray covers at a position, in `room`.
+
+    Its levels and tops are still to be filled in; returns its rows among the node's, too.
+    """
+    own = node.levels[ray]
+    picked = 0
+    for i in range(node.gains.size):
+        if own[i] >= position:
+            room.rows[picked] = i
+            room.gains[picked] = node.gains[i]
+            room.weights[picked] = node.weights[i]
+            room.wrong[picked] = node.wrong[i]
+            room.true[picked] = node.true[i]
+            picked += 1
+    tops = room.tops[: node.tops.size]
+    gains, true = room.gains[:picked], room.true[:picked]
+    weights, wrong = room.weights[:picked], room.wrong[:picked]
+    return Node(room.levels, tops, gains, weights, wrong, true), room.rows[:picked]
+
+
+@kernel
+def outer(node, ray, pairs, start, depth, search, frames, room, scratch):
     """Add one ray, at each of its positions, to each of the pairs.
 
     The positions are nested, so a settled position bounds its neighbours (`best_between`); they
     are settled by bisection, each time only for the pairs whose bound still reaches the best.
-    `start_bounds` (n_pairs,) bounds each pair at position 0; `end_bounds` receives a bound over
-    all positions >= 1. Returns as `evaluate` does.
+    `start` (n_pairs,) bounds each pair at position 0; `frames.ends` receives a bound over all
+    positions >= 1. Returns as `evaluate` does.
     """
-    use_intervals = flags[INTERVALS] != 0
-    n = gains.size
-    top = tops[ray]
-    own = levels[ray]
-    for j in range(top + 2):
-        ray_mass[j] = 0
-        ray_loss[j] = 0
-    for i in range(n):
-        if gains[i] > 0:
-            ray_mass[own[i]] += gains[i]
-        else:
-            ray_loss[own[i]] -= gains[i]
-    for j in range(top - 1, -1, -1):
-        ray_mass[j] += ray_mass[j + 1]
-        ray_loss[j] += ray_loss[j + 1]
-    size = pairs1.size
-    for pair in range(size):
-        ids[0, pair] = pair
-        at_low[0, pair] = start_bounds[pair]
-        at_high[0, pair] = 0
-        end_bounds[pair] = NEG
-    counts[0] = size
-    lows[0], highs[0] = 0, top + 1
-    depth = 0
-    while depth >= 0:
-        if control[STOP] != 0:
+    intervals = search.flags.intervals
+    begin(frames, node, ray, start, pairs.first.size)
+    search.chosen[depth] = ray
+    frame = np.int64(0)
+    while frame >= 0:
+        if search.control[STOP] != 0:
             return STOPPED
-        low, high, count = lows[depth], highs[depth], counts[depth]
-        if high - low < 2 or count == 0:
-            depth -= 1
+        low, high = frames.lows[frame], frames.highs[frame]
+        if high - low < 2 or frames.counts[frame] == 0:
+            frame -= 1
             continue
-        middle = (low + high) // 2
-        if not use_intervals:
-            middle = high - 1
-        goal = control[BEST] - offset
-        n_wanted = 0
-        for at in range(count):
-            pair = ids[depth, at]
-            bound = min(
-                at_low[depth, at] + ray_loss[low] - ray_loss[middle],
-                at_high[depth, at] + ray_mass[middle] - ray_mass[high],
-            )
-            node_bounds[pair] = bound
-            if bound >= goal or not use_intervals:
-                wanted[n_wanted] = pair
-                n_wanted += 1
-            else:
-                counters[PRUNED] += 1
+        middle = (low + high) // 2 if intervals else high - 1
+        goal = search.control[BEST] - search.goal_offset
+        n_wanted = ask(frames, frame, middle, goal, intervals, search.counters)
         if n_wanted > 0:
-            picked = 0
-            for i in range(n):
-                if own[i] >= middle:
-                    rows[picked] = i
-                    node_gains[picked] = gains[i]
-                    node_weights[picked] = weights[i]
-                    node_wrong[picked] = wrong[i]
-                    picked += 1
-            floor = goal - (ray_mass[low + 1] - ray_mass[middle])
-            if not use_intervals:
-                floor = NEG
+            child, rows = pick(node, ray, middle, room)
+            floor = goal - (frames.mass[low + 1] - frames.mass[middle]) if intervals else NEG
             ended = evaluate(
-                levels, rows[:picked], node_gains[:picked], node_weights[:picked],
-                node_wrong[:picked], tops, pairs1, pairs2, node_bounds, wanted[:n_wanted],
-                offset, floor, flags, limits, control, counters, ray, records,
-                mass, loss, renumber, node_levels, node_tops, node_words, node_single, ready,
-                table, covered, errors, starts, order, tree,
+                node, rows, child, pairs, frames.bounds, frames.wanted[:n_wanted],
+                floor, depth + 1, search, scratch,
             )  # fmt: skip
             if ended != DONE:
                 return ended
-        goal = control[BEST] - offset
-        # The right half replaces this frame, the left half goes on top of it (or takes its place
-        # where nothing lies to the right, so that the stack stays logarithmic).
-        n_left = 0
-        n_right = 0
-        left = depth + 1 if high - middle > 1 else depth
-        for at in range(count):
-            pair = ids[depth, at]
-            settled = node_bounds[pair]
-            if settled > end_bounds[pair]:
-                end_bounds[pair] = settled
-            before, after = at_low[depth, at], at_high[depth, at]
-            bound = best_between(low, middle, before, settled, ray_mass, ray_loss)
-            if bound >= goal or not use_intervals:
-                ids[left, n_left] = pair
-                at_low[left, n_left] = before
-                at_high[left, n_left] = settled
-                n_left += 1
-            elif bound > end_bounds[pair]:
-                end_bounds[pair] = bound
-            bound = best_between(middle, high, settled, after, ray_mass, ray_loss)
-            if bound >= goal and use_intervals:
-                ids[depth, n_right] = pair
-                at_low[depth, n_right] = settled
-                at_high[depth, n_right] = after
-                n_right += 1
-            elif bound > end_bounds[pair]:
-                end_bounds[pair] = bound
-        lows[depth], highs[depth], counts[depth] = middle, high, n_right
-        lows[left], highs[left], counts[left] = low, middle, n_left
-        depth = left
+        frame = split(frames, frame, middle, search.control[BEST] - search.goal_offset, intervals)
     return DONE
 
 
 @kernel
-def singles(
-    levels, gains, weights, wrong, tops, flags, limits, values, positions, mass, covered, errors
-):
+def apart(kinds, one, two):
+    """Whether no simplified rule holds two rays together (see `Fits.kinds`)."""
+    return one == two or (
+        kinds.features[one] == kinds.features[two] and kinds.sides[one] & kinds.blocks[two] != 0
+    )
+
+
+@kernel
+def open_rays(kinds, tops, chosen, depth, out):
+    """Mark the rays that have a position and stand together with the first chosen ones."""
+    for ray in range(tops.size):
+        fine = tops[ray] > 0
+        for d in range(depth):
+            fine = fine and not apart(kinds, ray, chosen[d])
+        out[ray] = fine
+
+
+@kernel
+def bits_of(node, room):
+    """Bits of the rows without mass that each ray of a node can drop; as `count_losses` returns."""
+    n_mass, mass, n_words = count_losses(node.gains, room.worth, room.every)
+    for ray in range(node.tops.size):
+        mark_dropped(
+            node.levels[ray], n_mass, node.gains.size, node.tops[ray], room.dropped[ray, :n_words]
+        )
+    return mass, n_words
+
+
+@kernel
+def list_pairs(kinds, state, ray, mass, n_words, goal, search, lists, room):
+    """Pairs behind a ray that stand with the rays chosen, from `lists.cursor` on.
+
+    Returns the number of pairs, which go into `lists`, and a bound on the gains of those that
+    cannot reach the goal with the ray; the cursor ends behind the last ray when all are listed.
+    """
+    n_rays = kinds.types.size
+    capacity = lists.first.size
+    behind = ray + 1 if kinds.canonical else 0
+    cut = NEG
+    count = 0
+    drop(room.every, room.dropped[ray], n_words, room.left[0])
+    p = lists.cursor[0]
+    q = lists.cursor[1]
+    if p < 0:
+        p, q = behind, 0
+    while p < n_rays:
+        after = kinds.following[state, kinds.types[p]] if lists.open[p] != 0 else -1
+        if after < 0:
+            p, q = p + 1, 0
+            continue
+        drop(room.left[0], room.dropped[p], n_words, room.left[1])
+        q = max(q, p + 1)
+        while q < n_rays:
+            if lists.open[q] == 0 or kinds.following[after, kinds.types[q]] < 0:
+                q += 1
+                continue
+            if apart(kinds, p, q):
+                q += 1
+                continue
+            if search.flags.exclusion:
+                bound = mass - rest(room.left[1], room.dropped[q], room.worth, n_words)
+                if bound < goal:
+                    cut = max(cut, bound)
+                    search.counters[PRUNED] += 1
+                    q += 1
+                    continue
+            if count == capacity:
+                lists.cursor[0], lists.cursor[1] = p, q
+                return count, cut
+            lists.first[count], lists.second[count], lists.start[count] = p, q, mass
+            count += 1
+            q += 1
+        p, q = p + 1, 0
+    lists.cursor[0], lists.cursor[1] = p, q
+    return count, cut
+
+
+@kernel
+def list_triples(kinds, state, ray, mass, n_words, goal, search, lists, room):
+    """`list_pairs` for triples."""
+    n_rays = kinds.types.size
+    capacity = lists.first.size
+    cut = NEG
+    count = 0
+    drop(room.every, room.dropped[ray], n_words, room.left[0])
+    s, p, q = lists.cursor[0], lists.cursor[1], lists.cursor[2]
+    if s < 0:
+        s, p, q = ray + 1 if kinds.canonical else 0, 0, 0
+    while s < n_rays:
+        second = kinds.following[state, kinds.types[s]] if lists.open[s] != 0 else -1
+        if second < 0:
+            s, p, q = s + 1, 0, 0
+            continue
+        drop(room.left[0], room.dropped[s], n_words, room.left[1])
+        p = max(p, s + 1) if kinds.canonical else p
+        while p < n_rays:
+            third = kinds.following[second, kinds.types[p]] if lists.open[p] != 0 else -1
+            if third < 0 or apart(kinds, s, p):
+                p, q = p + 1, 0
+                continue
+            drop(room.left[1], room.dropped[p], n_words, room.left[2])
+            q = max(q, p + 1)
+            while q < n_rays:
+                if (
+                    lists.open[q] == 0
+                    or kinds.following[third, kinds.types[q]] < 0
+                    or apart(kinds, s, q)
+                    or apart(kinds, p, q)
+                ):
+                    q += 1
+                    continue
+                if search.flags.exclusion:
+                    bound = mass - rest(room.left[2], room.dropped[q], room.worth, n_words)
+                    if bound < goal:
+                        cut = max(cut, bound)
+                        search.counters[PRUNED] += 1
+                        q += 1
+                        continue
+                if count == capacity:
+                    lists.cursor[0], lists.cursor[1], lists.cursor[2] = s, p, q
+                    return count, cut
+                lists.first[count], lists.second[count], lists.third[count] = s, p, q
+                lists.start[count] = mass
+                count += 1
+                q += 1
+            p, q = p + 1, 0
+        s, p, q = s + 1, 0, 0
+    lists.cursor[0] = s
+    return count, cut
+
+
+@kernel
+def settle_pairs(node, ray, state, depth, kinds, search, space):
+    """Settle a ray with every pair behind it on a node.
+
+    `search.chosen[:depth]` are the rays before it, `state` their state in `kinds`. Returns how it
+    ended and a bound on the gains, over all positions of all three rays.
+    """
+    lists, room = space.lists, space.room
+    search.chosen[depth] = ray
+    open_rays(kinds, node.tops, search.chosen, depth + 1, lists.open)
+    after = kinds.following[state, kinds.types[ray]]
+    bound = NEG
+    lists.cursor[0] = -1
+    while after >= 0 and lists.cursor[0] < kinds.types.size:
+        mass, n_words = bits_of(node, room)
+        goal = search.control[BEST] - search.goal_offset
+        count, cut = list_pairs(kinds, after, ray, mass, n_words, goal, search, lists, room)
+        bound = max(bound, cut)
+        pairs = Pairs(lists.first[:count], lists.second[:count])
+        ended = outer(
+            node, ray, pairs, lists.start[:count], depth, search, space.frames, room, space.scratch
+        )
+        if ended != DONE:
+            return ended, bound
+        for item in range(count):
+            bound = max(bound, space.frames.ends[item])
+    return DONE, bound
+
+
+@kernel
+def settle_triples(node, ray, state, depth, kinds, search, space):
+    """Settle a ray with every triple behind it on a node, as `settle_pairs` does with pairs.
+
+    The ray's positions are bisected as in `outer`, with a bound of its own for every triple; at
+    each position the triples left are settled by `outer`, together for each first ray.
+    """
+    lists, frames, room = space.triples, space.triple_frames, space.triple_room
+    flags = search.flags
+    keeping = Flags(
+        True, flags.mass_above, flags.reduce, flags.uniform, flags.constrained, flags.priced,
+        flags.decide, flags.intervals, flags.exclusion,
+    )  # fmt: skip
+    search.chosen[depth] = ray
+    open_rays(kinds, node.tops, search.chosen, depth + 1, lists.open)
+    after = kinds.following[state, kinds.types[ray]]
+    bound = NEG
+    lists.cursor[0] = -1
+    while after >= 0 and lists.cursor[0] < kinds.types.size:
+        mass, n_words = bits_of(node, room)
+        goal = search.control[BEST] - search.goal_offset
+        count, cut = list_triples(kinds, after, ray, mass, n_words, goal, search, lists, room)
+        bound = max(bound, cut)
+        begin(frames, node, ray, lists.start, count)
+        frame = np.int64(0)
+        while frame >= 0:
+            if search.control[STOP] != 0:
+                return STOPPED, bound
+            low, high = frames.lows[frame], frames.highs[frame]
+            if high - low < 2 or frames.counts[frame] == 0:
+                frame -= 1
+                continue
+            middle = (low + high) // 2 if flags.intervals else high - 1
+            goal = search.control[BEST] - search.goal_offset
+            n_wanted = ask(frames, frame, middle, goal, flags.intervals, search.counters)
+            if n_wanted > 0:
+                floor = goal - (frames.mass[low + 1] - frames.mass[middle])
+                if not (flags.intervals and flags.reduce):
+                    floor = NEG
+                child, rows = pick(node, ray, middle, room)
+                compress_all(
+                    node, rows, child, floor, keeping, space.scratch.mass,
+                    space.scratch.loss, space.scratch.renumber,
+                )  # fmt: skip
+                ended = settle_groups(child, n_wanted, floor, depth, search, space)
+                if ended != DONE:
+                    return ended, bound
+            goal = search.control[BEST] - search.goal_offset
+            frame = split(frames, frame, middle, goal, flags.intervals)
+        for item in range(count):
+            bound = max(bound, frames.ends[item])
+    return DONE, bound
+
+
+@kernel
+def settle_groups(node, n_wanted, floor, depth, search, space):
+    """Settle the wanted triples on a node, all of one first ray at a time."""
+    lists, frames, room = space.triples, space.triple_frames, space.triple_room
+    wanted, known = frames.wanted, frames.bounds
+    mass, n_words = bits_of(node, room)
+    least = max(floor - 1, 0)
+    at = 0
+    while at < n_wanted:
+        if search.control[STOP] != 0:
+            return STOPPED
+        goal = search.control[BEST] - search.goal_offset
+        ray = np.int64(lists.first[wanted[at]])
+        drop(room.every, room.dropped[ray], n_words, room.left[0])
+        previous = -1
+        begin_at = at
+        count = 0
+        while at < n_wanted and lists.first[wanted[at]] == ray:
+            item = wanted[at]
+            p, q = lists.second[item], lists.third[item]
+            if search.flags.exclusion:
+                if p != previous:
+                    drop(room.left[0], room.dropped[p], n_words, room.left[1])
+                    previous = p
+                bound = mass - rest(room.left[1], room.dropped[q], room.worth, n_words)
+                if bound < goal and least < goal:
+                    known[item] = min(known[item], max(bound, least))
+                    search.counters[PRUNED] += 1
+                    at += 1
+                    continue
+            space.lists.first[count], space.lists.second[count] = p, q
+            space.lists.start[count] = min(known[item], mass)
+            wanted[begin_at + count] = item
+            count += 1
+            at += 1
+        if count == 0:
+            continue
+        pairs = Pairs(space.lists.first[:count], space.lists.second[:count])
+        ended = outer(
+            node, ray, pairs, space.lists.start[:count], depth + 1, search, space.frames,
+            space.room, space.scratch,
+        )  # fmt: skip
+        if ended != DONE:
+            return ended
+        for k in range(count):
+            known[wanted[begin_at + k]] = max(space.frames.ends[k], least)
+    return DONE
+
+
+@kernel
+def settle_range(node, begin, end, kinds, search, space):
+    """Settle all pairs of rays whose first ray is in a range; returns as `evaluate` does."""
+    lists, room = space.lists, space.room
+    n = node.gains.size
+    for i in range(n):
+        room.rows[i] = i
+    tops = room.tops[: node.tops.size]
+    child = Node(room.levels, tops, node.gains, node.weights, node.wrong, node.true)
+    p, q = begin, begin + 1
+    while p < end:
+        count = 0
+        while p < end and count < lists.first.size:
+            after = kinds.following[0, kinds.types[p]]
+            while after >= 0 and q < node.tops.size and count < lists.first.size:
+                if kinds.following[after, kinds.types[q]] >= 0 and not apart(kinds, p, q):
+                    lists.first[count], lists.second[count] = p, q
+                    space.frames.wanted[count] = count
+                    count += 1
+                q += 1
+            if after < 0 or q == node.tops.size:
+                p, q = p + 1, p + 2
+        floor = search.control[BEST] - search.goal_offset if search.flags.reduce else NEG
+        ended = evaluate(
+            node, room.rows[:n], child, Pairs(lists.first[:count], lists.second[:count]),
+            space.frames.bounds, space.frames.wanted[:count], floor, np.int64(0), search,
+            space.scratch,
+        )  # fmt: skip
+        if ended != DONE:
+            return ended
+    return DONE
+
+
+@kernel
+def singles(node, constrained, limits, values, positions, mass, covered, errors):
     """Best gain of each ray alone within the limits, and the loosest position that has it."""
-    constrained = flags[CONSTRAINED] != 0
+    levels, tops, gains, weights, wrong, _ = node
     n = gains.size
     for ray in range(tops.size):
         top = tops[ray]
@@ -588,21 +1169,9 @@ def singles(
 
 
 @kernel
-def compress_all(
-    levels, rows, gains, tops, floor, first, mass_above, reduce, out, out_tops, mass, loss, renumber
-):
-    """`compress` for every ray: the levels and numbers of positions on some rows."""
-    for ray in range(tops.size):
-        out_tops[ray] = compress(
-            levels[ray], rows, gains, tops[ray], floor, first, mass_above, reduce,
-            mass, loss, renumber, out[ray],
-        )  # fmt: skip
-
-
-@kernel
 def first_positions(
-    levels, tops, gains, weights, wrong, goal, limits, constrained, fewest_errors,
-    rows, sizes, positions, found, mass, covered, errors,
+    node, goal, limits, constrained, fewest_errors, rows, sizes, positions, found, mass, covered,
+    errors,
 ):  # fmt: skip
     """The loosest positions, in the order of the rays, at which a set of rays gains `goal`.
 
@@ -614,6 +1183,7 @@ def first_positions(
     `rows` is (n_rays, n) scratch, `sizes` (n_rays,), `positions` and `found` (n_rays,).
     Returns the error weight of the cover, or -1 if no position gains the goal.
     """
+    levels, tops, gains, weights, wrong, _ = node
     n_rays = tops.size
     last = n_rays - 1
     n = gains.size

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
+from opdt.engines.search.kernels import Flags, Limits, Node
+from opdt.engines.search.pricing import Price
+from opdt.engines.search.workspace import scratch
 from opdt.errors import EngineFailure
 from opdt.problem import CodedRule
 
@@ -28,8 +31,21 @@ def _never() -> bool:
 
 Winner = tuple[int, tuple[int, ...]]  # class, rays
 Whole = NDArray[np.int64]
+Rows = NDArray[np.signedinteger[Any]] | slice
 # Steps (positions × rows) up to which trying all positions is quicker than bisecting them.
 FEW_STEPS = 2_000_000
+# Every ray keeps its loosest position, and nothing is tightened past rows without mass.
+KEEPING = Flags(
+    first=True,
+    mass_above=False,
+    reduce=True,
+    uniform=False,
+    constrained=False,
+    priced=False,
+    decide=0,
+    intervals=True,
+    exclusion=True,
+)
 
 
 def first_rule(
@@ -84,14 +100,27 @@ class Candidate:
     gains: Whole  # (n_rows,)
     weights: Whole
     wrong: Whole
-    limits: Whole
+    limits: Limits
     constrained: bool
     carries_errors: bool  # gains decide between numbers of errors, too
     expired: Callable[[], bool] = _never  # asked between steps; raises `Expired` when it says so
+    price: Price | None = None  # of the limits: bounds are on priced gains
 
     @cached_property
-    def _flags(self) -> Whole:
-        return np.array([1, 0, 1, 0, self.constrained, 0, 1], np.int64)
+    def _bounding(self) -> Whole:
+        """The gains that bounds are about, shape (n_rows,)."""
+        return self.gains if self.price is None else self.gains + self.price.added
+
+    def node(self, rays: slice = slice(None), rows: Rows = slice(None)) -> Node:
+        """Some of the rays on some of the rows, as the kernels take them."""
+        return Node(
+            np.ascontiguousarray(self.levels[rays][:, rows]), self.tops[rays],
+            self._bounding[rows], self.weights[rows], self.wrong[rows], self.gains[rows],
+        )  # fmt: skip
+
+    def _needed(self, goal: int) -> int:
+        """What a bound must reach so that the goal may be reached."""
+        return goal if self.price is None else goal + self.price.allowance
 
     def positions(self, goal: int, *, hurry: bool = False) -> tuple[int, ...] | None:
         """The loosest positions, in the order of the rays, whose rows gain `goal`; None if none do.
@@ -130,8 +159,7 @@ class Candidate:
 
     def _limited(self, most_errors: int) -> Candidate:
         """The same with so many errors at most."""
-        limits = self.limits.copy()
-        limits[1] = min(int(limits[1]), most_errors)
+        limits = self.limits._replace(most=min(self.limits.most, most_errors))
         return replace(self, limits=limits, constrained=True)
 
     def _errors(self, positions: tuple[int, ...]) -> int:
@@ -147,7 +175,7 @@ class Candidate:
             if ray == len(self.tops) - 2 and not self.constrained:
                 position = self._first_of_pair(rows, ray, goal)
             else:
-                position = self._first(rows, ray, goal, hurry=hurry)
+                position = self._bisect(rows, ray, goal, loosest=not hurry)[1]
             if position is None:
                 return None
             found.append(position)
@@ -159,9 +187,9 @@ class Candidate:
         top = int(self.tops.max()) + 2
         found = np.zeros(k, np.int64)
         reached = kernels.first_positions(
-            self.levels, self.tops, self.gains, self.weights, self.wrong, goal, self.limits,
-            self.constrained, not self.carries_errors, np.empty((k, n), np.int32),
-            np.empty(k, np.int64), np.zeros(k, np.int64), found,
+            self.node()._replace(gains=self.gains), goal, self.limits, self.constrained,
+            not self.carries_errors,
+            np.empty((k, n), np.int32), np.empty(k, np.int64), np.zeros(k, np.int64), found,
             *(np.empty(top, np.int64) for _ in range(3)),
         )  # fmt: skip
         return None if reached < 0 else tuple(found.tolist())
@@ -169,119 +197,88 @@ class Candidate:
     def _first_of_pair(self, rows: NDArray[np.int32], ray: int, goal: int) -> int | None:
         """`_first` for the last ray but one, in one sweep."""
         top1, top2 = int(self.tops[ray]), int(self.tops[ray + 1])
-        leaves = 1 << max(0, (top2 - 1).bit_length())
-        found, _ = kernels.loosest_by_sweep(
+        _, _, found = kernels.sweep(
             self.levels[ray, rows], self.levels[ray + 1, rows], self.gains[rows], len(rows), top1,
-            top2, goal, np.empty(top1 + 3, np.int64), np.empty(len(rows), np.int32),
-            np.empty(4 * leaves + 4, np.int64),
+            top2, goal, scratch(0, len(rows), top1, top2),
         )  # fmt: skip
         return int(found) or None
 
-    def _first(self, rows: NDArray[np.int32], ray: int, goal: int, *, hurry: bool) -> int | None:
-        """The loosest position of a ray at which the rays behind it can still reach the goal."""
-        mass, loss = self._by_position(rows, ray)
-        top = int(self.tops[ray])
-        own = self.levels[ray, rows]
-        stack = [(0, top + 1, int(mass[0]), 0)]  # looser intervals on top
-        best: int | None = None
-        while stack:
-            low, high, at_low, at_high = stack.pop()
-            if best is not None and low + 1 >= best:
-                continue
-            if kernels.best_between(low, high, at_low, at_high, mass, loss) < goal:
-                continue
-            if self.expired():
-                raise Expired
-            middle = (low + high) // 2
-            settled, reached = self._settle(rows[own >= middle], ray + 1, goal)
-            if reached and (best is None or middle < best):
-                best = middle
-                if hurry:
-                    return best
-            stack.append((middle, high, settled, at_high))
-            stack.append((low, middle, at_low, settled))
-        return best
+    def _bisect(
+        self, rows: NDArray[np.int32], ray: int, goal: int, *, loosest: bool
+    ) -> tuple[int, int | None]:
+        """Bisect a ray's positions for one at which the rays behind it reach the goal.
 
-    def _settle(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
-        """A bound on what the rays from `ray` on gain on some rows, and whether they reach it."""
-        left = len(self.tops) - ray
-        gains = self.gains[rows]
-        if left == 0:
-            total = int(gains.sum())
-            counts = int(self.weights[rows].sum()), int(self.wrong[rows].sum())
-            fine = not self.constrained or bool(kernels.within(*counts, self.limits))
-            return total, total >= goal and fine
-        if left == 1:
-            return self._settle_single(rows, ray, goal)
-        if left == 2:
-            return self._settle_pair(rows, ray, goal)
-        return self._settle_more(rows, ray, goal)
-
-    def _settle_single(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
-        values, positions = np.empty((2, 1), np.int64)
-        scratch = [np.empty(int(self.tops[ray]) + 2, np.int64) for _ in range(3)]
-        arguments = (
-            self.levels[ray : ray + 1, rows], self.gains[rows], self.weights[rows],
-            self.wrong[rows], self.tops[ray : ray + 1],
-        )  # fmt: skip
-        kernels.singles(*arguments, self._flags, self.limits, values, positions, *scratch)
-        reached = bool(values[0] >= goal)
-        if self.constrained:
-            free = self._flags.copy()
-            free[kernels.CONSTRAINED] = 0
-            kernels.singles(*arguments, free, self.limits, values, positions, *scratch)
-        return max(int(values[0]), int(self.gains[rows].sum()), 0), reached
-
-    def _settle_pair(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
-        n, gains = len(rows), self.gains[rows]
-        top = int(self.tops[ray:].max()) + 2
-        mass, loss, renumber = (np.empty(top, np.int64) for _ in range(3))
-        out = np.empty((2, n), np.uint16)
-        one, two = (
-            kernels.compress(
-                self.levels[ray + d], rows, gains, int(self.tops[ray + d]), kernels.NEG, True,
-                False, True, mass, loss, renumber, out[d],
-            )
-            for d in range(2)
-        )  # fmt: skip
-        cells = min(kernels.TABLE_CELLS, (one + 1) * (two + 1))
-        starts, order = np.empty(max(one, two) + 3, np.int64), np.empty(n, np.int32)
-        inner, full = kernels.best_pair(
-            out[0], out[1], gains, n, one, two, np.empty(cells, np.int64), starts, order,
-            np.empty(8 * (two + 2), np.int64),
-        )  # fmt: skip
-        if self.constrained and one > 0 and two > 0:
-            inner = kernels.constrained_pair(
-                out[0], out[1], gains, self.weights[rows], self.wrong[rows], n, one, two,
-                self.limits, starts, order, *(np.empty(two + 2, np.int64) for _ in range(3)),
-            )  # fmt: skip
-        return max(int(full), 0), bool(one > 0 and two > 0 and inner >= goal)
-
-    def _settle_more(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
-        """Three rays and more: by bisection of the first of them."""
+        Returns a bound on what they gain at any position, and the position: the loosest, or any.
+        """
+        needed = self._needed(goal)
         mass, loss = self._by_position(rows, ray)
         own = self.levels[ray, rows]
-        stack = [(0, int(self.tops[ray]) + 1, int(mass[0]), 0)]
-        bound, reached = max(int(self.gains[rows].sum()), 0), False
+        stack = [(0, int(self.tops[ray]) + 1, int(mass[0]), 0)]  # looser intervals on top
+        bound, best = max(int(self._bounding[rows].sum()), 0), None
         while stack:
             low, high, at_low, at_high = stack.pop()
             between = int(kernels.best_between(low, high, at_low, at_high, mass, loss))
-            if between < goal:
+            found = best is not None and (not loosest or low + 1 >= best)
+            if between < needed or found:
                 bound = max(bound, between)
                 continue
             if self.expired():
                 raise Expired
             middle = (low + high) // 2
-            settled, hit = self._settle(rows[own >= middle], ray + 1, goal)
-            bound, reached = max(bound, settled), reached or hit
-            if reached:
-                return max(bound, goal), True
-            stack += [(low, middle, at_low, settled), (middle, high, settled, at_high)]
-        return bound, reached
+            settled, reached = self._settle(rows[own >= middle], ray + 1, goal)
+            bound = max(bound, settled)
+            if reached and (best is None or middle < best):
+                best = middle
+            stack.append((middle, high, settled, at_high))
+            stack.append((low, middle, at_low, settled))
+        return bound, best
+
+    def _settle(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
+        """A bound on what the rays from `ray` on gain on some rows, and whether they reach it."""
+        left = len(self.tops) - ray
+        if left == 0:
+            counts = int(self.weights[rows].sum()), int(self.wrong[rows].sum())
+            fine = not self.constrained or bool(kernels.within(*counts, self.limits))
+            return int(self._bounding[rows].sum()), fine and int(self.gains[rows].sum()) >= goal
+        if left == 1:
+            return self._settle_single(rows, ray, goal)
+        if left == 2:
+            return self._settle_pair(rows, ray, goal)
+        bound, position = self._bisect(rows, ray, goal, loosest=False)
+        return bound, position is not None
+
+    def _settle_single(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
+        values, positions = np.empty((2, 1), np.int64)
+        sums = [np.empty(int(self.tops[ray]) + 2, np.int64) for _ in range(3)]
+        node = self.node(slice(ray, ray + 1), rows)
+        true = node._replace(gains=node.true)
+        kernels.singles(true, self.constrained, self.limits, values, positions, *sums)
+        reached = bool(values[0] >= goal)
+        if self.constrained:
+            kernels.singles(node, False, self.limits, values, positions, *sums)
+        return max(int(values[0]), int(node.gains.sum()), 0), reached
+
+    def _settle_pair(self, rows: NDArray[np.int32], ray: int, goal: int) -> tuple[int, bool]:
+        n, top = len(rows), int(self.tops[ray:].max())
+        room = scratch(0, n, top, top)
+        every = self.node(slice(ray, ray + 2), rows)
+        node = every._replace(levels=np.empty((2, n), np.uint16), tops=np.empty(2, np.int64))
+        kernels.compress_all(
+            every, np.arange(n, dtype=np.int32), node, kernels.NEG,
+            KEEPING._replace(priced=self.price is not None), room.mass, room.loss, room.renumber,
+        )  # fmt: skip
+        one, two = node.tops.tolist()
+        inner, full = kernels.best_pair(*node.levels, node.gains, n, one, two, room)
+        if self.constrained and one > 0 and two > 0:
+            needed = self._needed(goal)
+            inner = kernels.constrained_pair(
+                *node.levels, node, one, two, self.limits, needed, room
+            )
+        return max(int(full), 0), bool(one > 0 and two > 0 and inner >= goal)
 
     def _by_position(self, rows: NDArray[np.int32], ray: int) -> tuple[Whole, Whole]:
         """Mass and loss of the rows at each position 0 … top + 1 of a ray."""
-        own, gains, size = self.levels[ray, rows], self.gains[rows], int(self.tops[ray]) + 2
+        own, gains, size = self.levels[ray, rows], self._bounding[rows], int(self.tops[ray]) + 2
         return suffix_sums(own, np.maximum(gains, 0), size), suffix_sums(
             own, np.maximum(-gains, 0), size
         )
@@ -291,4 +288,4 @@ def suffix_sums(levels: NDArray[np.uint16], values: Whole, size: int) -> Whole:
     """The sum of values of rows at or above each level 0 … size - 1."""
     out = np.zeros(size, np.int64)
     np.add.at(out, levels, values)
-    return out[::-1].cumsum()[::-1]
+    return np.ascontiguousarray(out[::-1].cumsum()[::-1])

@@ -49,6 +49,10 @@ class Switches:
         Bound the positions between two settled ones, instead of settling all.
     canonical : bool
         Visit a set of rays in one order only.
+    exclusion : bool
+        Bound what rays can drop at all: see `kernels.rest`.
+    prices : bool
+        Price limits on rows, so that bounds know of them: see `pricing`.
     bits : bool
         Count rows of two-valued rays by bits.
     merging : bool
@@ -66,6 +70,8 @@ class Switches:
     reduction: bool = True
     intervals: bool = True
     canonical: bool = True
+    exclusion: bool = True
+    prices: bool = True
     bits: bool = True
     merging: bool = True
     pairwise: bool = True
@@ -166,14 +172,10 @@ class Run:
         return self.scores.gain_of(max([*open_bounds, self.best, self.reached]))
 
     @cached_property
-    def limits(self) -> Whole:
+    def limits(self) -> kernels.Limits:
         """The row constraints as the kernels take them."""
-        limits = self.problem.limits
-        precision = limits.precision
-        return np.array(
-            [limits.min_covered, limits.max_errors, precision.numerator, precision.denominator],
-            np.int64,
-        )
+        least, most, precision = self.problem.limits
+        return kernels.Limits(least, most, precision.numerator, precision.denominator)
 
     @cached_property
     def bases(self) -> list[Field]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
-from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.field import Field
 from opdt.problem import Objective, Problem, RowGains, VolumeImpurity
 from opdt.solution import Budget, StopReason
 from opdt.table import Column, Table
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDTH = 6  # partial rules kept at each length
 
 
-def beam(run: Run, root: Field, flags: Whole) -> None:
+def beam(run: Run, root: Field, flags: kernels.Flags) -> None:
     """Offer greedy rules of up to the problem's depth for one class."""
     states: list[tuple[Field, tuple[int, ...]]] = [(root, ())]
     clash = run.prepared.clash

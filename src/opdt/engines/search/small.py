@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
-from opdt.engines.search.deepen import Deepener
+from opdt.engines.search.deepen import Deepener, kinds_of
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
+from opdt.engines.search.kernels import Flags, Kinds, Search, Space
 from opdt.engines.search.polish import Candidate
-from opdt.engines.search.rays import Plan
+from opdt.engines.search.pricing import Price, find_price
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.threads import Task
-from opdt.engines.search.workspace import Workspace
+from opdt.engines.search.workspace import MOST_ITEMS, Workspace
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
@@ -27,14 +29,28 @@ WORTH_THREADS = 1_000_000
 WORTH_SEEDING = 300_000
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rules of one class and size that are to be settled."""
+
+    field: Field
+    flags: Flags
+    offset: int  # makes values of gains
+    goal_offset: int  # the same for bounds of gains, which may hold prices
+
+    @property
+    def bound(self) -> int:
+        """A value that no rule exceeds."""
+        return self.field.mass + self.goal_offset
+
+
 class Sweep:
     """The search of one run on rows; `large.Scan` is its counterpart on cells."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.spaces: list[Workspace] = []  # one per thread, during a pass
-        self._flags: dict[int, Whole] = {}
-        self._orders: dict[int, NDArray[np.int32]] = {}
+        self._prices: dict[int, Price | None] = {}
 
     def search(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
@@ -53,51 +69,65 @@ class Sweep:
 
     # -- fields ------------------------------------------------------------------------------
 
-    def flags(self, base: Field) -> Whole:
+    def flags(self, base: Field) -> Flags:
         """The switches of the kernels for one class."""
-        if base.label not in self._flags:
-            self._flags[base.label] = self._make_flags(base.gains)
-        return self._flags[base.label]
+        return self._make_flags(base.gains)
 
-    def _make_flags(self, gains: Whole) -> Whole:
+    def _make_flags(self, gains: Whole) -> Flags:
         positive, other = gains[gains > 0], gains[gains <= 0]
         uniform = all(len(part) == 0 or part.min() == part.max() for part in (positive, other))
-        return np.array(
-            [
-                not self.run.prepared.is_free,
-                # rows of gain 0 count for coverage, and with row gains for precision
-                self.run.problem.constraints.min_coverage == 0
-                and (self.run.problem.is_vi or self.run.problem.constraints.min_precision == 0),
-                self.run.switches.reduction,
-                uniform and self.run.switches.bits,
-                self.run.problem.constraints.bounds_rows,
-                self.run.decide,
-                self.run.switches.intervals,
-            ],
-            np.int64,
+        run, constraints = self.run, self.run.problem.constraints
+        return Flags(
+            first=not run.prepared.is_free,
+            # rows of gain 0 count for coverage, and with row gains for precision
+            mass_above=constraints.min_coverage == 0
+            and (run.problem.is_vi or constraints.min_precision == 0),
+            reduce=run.switches.reduction,
+            uniform=bool(uniform and run.switches.bits),
+            constrained=constraints.bounds_rows,
+            priced=False,
+            decide=int(run.decide),
+            intervals=run.switches.intervals,
+            exclusion=run.switches.exclusion,
         )
 
     def root(self, base: Field, size: int) -> Field:
         """The field of one class, reduced to what rules of `size` conditions can still use."""
-        order = self._orders.get(base.label)
-        if order is None:
-            order = np.argsort(base.gains <= 0, kind="stable").astype(np.int32)
-            self._orders[base.label] = order
-        floor = (
-            self.run.best - self.run.scores.offset(size)
-            if self.run.switches.reduction
-            else kernels.NEG
-        )
-        return base.reduced(order, floor, self.flags(base), sort=True)
+        return self._root(base, self.flags(base), self.run.scores.offset(size))
+
+    def _root(self, base: Field, flags: Flags, goal_offset: int) -> Field:
+        order = np.argsort(-base.gains, kind="stable").astype(np.int32)
+        floor = self.run.best - goal_offset if flags.reduce else kernels.NEG
+        return base.reduced(order, floor, flags, sort=True)
+
+    def part(self, base: Field, size: int) -> Part:
+        """What there is to settle of one class, with limits on rows priced."""
+        offset, price = self.run.scores.offset(size), self._price(base)
+        if price is None:
+            flags = self.flags(base)
+            return Part(self._root(base, flags, offset), flags, offset, offset)
+        priced = base.priced(price.added)
+        flags = self._make_flags(priced.gains)._replace(priced=True)
+        goal_offset = offset - price.allowance
+        return Part(self._root(priced, flags, goal_offset), flags, offset, goal_offset)
+
+    def _price(self, base: Field) -> Price | None:
+        run = self.run
+        if not (run.problem.constraints.bounds_rows and run.switches.prices):
+            return None
+        if base.label not in self._prices:
+            self._prices[base.label] = find_price(
+                base, self.flags(base), run.limits, run.problem.structure.depth, run.halted
+            )
+        return self._prices[base.label]
 
     # -- passes ------------------------------------------------------------------------------
 
     def _singles(self) -> None:
         """Rules of one condition."""
         for base in self.run.bases:
-            flags = self.flags(base)
             root = self.root(base, 1)
-            values = root.singles(flags, self.run.limits)[0]
+            values = root.singles(self.flags(base), self.run.limits)[0]
             values += np.where(values > kernels.NEG, self.run.scores.offset(1), 0)
             for index in np.flatnonzero(values >= self.run.best):
                 ray, value = int(root.rays[index]), int(values[index])
@@ -112,106 +142,88 @@ class Sweep:
         for base in self.run.bases:
             beam(self.run, self.root(base, 2), self.flags(base))
 
-    def pairs(
-        self, field: Field, plan: Plan, prefix: tuple[int, ...], after: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Pairs of the field's rays behind index `after` that fit beside the prefix's rays."""
-        index = np.arange(after + 1, len(field.rays))
-        for ray in prefix:
-            index = index[~self.run.prepared.clash[ray, field.rays[index]]]
-        upper = np.triu_indices(len(index), 1)
-        first, second = index[upper[0]], index[upper[1]]
-        fits = plan.fitting(tuple(int(plan.types[ray]) for ray in prefix))
-        one, two = field.rays[first], field.rays[second]
-        good = ~self.run.prepared.clash[one, two] & fits[plan.types[one], plan.types[two]]
-        return first[good].astype(np.int32), second[good].astype(np.int32)
-
     def _pass(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
+        run = self.run
         tasks: list[tuple[int, Task]] = []  # bound, task
-        work = n_rays = n_rows = top = n_pairs = 0
-        for base in self.run.bases:
-            field, flags = self.root(base, size), self.flags(base)
-            if len(field.rays) < 2 or field.mass + self.run.scores.offset(size) < self.run.best:
+        work = n_rays = n_rows = top = 0
+        for base in run.bases:
+            part = self.part(base, size)
+            field, many = part.field, len(part.field.rays)
+            if many < size or part.bound < run.best:
                 continue
-            n_rays, n_rows = max(n_rays, len(field.rays)), max(n_rows, field.n_rows)
+            n_rays, n_rows = max(n_rays, many), max(n_rows, field.n_rows)
             top = max(top, int(field.tops.max()))
-            for plan in self.run.prepared.plans:
-                if plan.depth < size:
-                    continue
-                made = list(
-                    self._pair_tasks(field, flags, plan)
-                    if size == 2
-                    else self._ray_tasks(field, flags, plan, size)
-                )
-                tasks += [(bound, task) for bound, task, _ in made]
-                n_pairs = max([n_pairs, *(count for _, _, count in made)])
-                work += sum(count for _, _, count in made) * field.n_rows
+            work += many * (many - 1) // 2 * field.n_rows
+            for plan in run.prepared.plans:
+                if plan.depth >= size:
+                    kinds = kinds_of(run, field.rays, plan, size)
+                    tasks += (
+                        self._pair_tasks(part, kinds)
+                        if size == 2
+                        else Deepener(self, part, kinds, size).tasks()
+                    )
         if tasks:
-            announce_compilation(kernels.evaluate)
+            announce_compilation(kernels.settle_range)
         quick = work < WORTH_THREADS and size == 2
-        n_threads = 1 if quick else min(self.run.clock.budget.n_threads, max(1, len(tasks)))
-        shape = (n_rays, n_rows, top, n_pairs, kernels.TABLE_CELLS)
-        n_threads = self.run.affordable(Workspace.size(*shape), n_threads)
-        self.spaces = [Workspace(*shape) for _ in range(n_threads)]
-        self.run.run_open(
-            tasks, n_threads, last=size == self.run.problem.structure.depth, inline=quick
-        )
+        n_threads = 1 if quick else min(run.clock.budget.n_threads, max(1, len(tasks)))
+        n_pairs = min(MOST_ITEMS, n_rays * (n_rays - 1) // 2)
+        n_triples = min(MOST_ITEMS, n_rays * (n_rays - 1) * (n_rays - 2) // 6) if size > 3 else 0
+        room = Workspace.size(n_rays, n_rows, top, n_pairs, n_triples)
+        n_threads = run.affordable(room, n_threads)
+        self.spaces = [
+            Workspace(n_rays, n_rows, top, size, n_pairs, n_triples) for _ in range(n_threads)
+        ]
+        run.run_open(tasks, n_threads, last=size == run.problem.structure.depth, inline=quick)
         for space in self.spaces:
-            self.run.add_counts(space.counters)
+            run.add_counts(space.counters)
         self.spaces = []
 
-    def _pair_tasks(
-        self, field: Field, flags: Whole, plan: Plan
-    ) -> Iterator[tuple[int, Task, int]]:
-        first, second = self.pairs(field, plan, (), -1)
-        if not len(first):
-            return
-        n_threads = self.run.clock.budget.n_threads
-        chunks = 1 if len(first) * field.n_rows < WORTH_THREADS else 4 * n_threads
-        offset = self.run.scores.offset(2)
-        rows = np.arange(field.n_rows, dtype=np.int32)
-        for wanted in np.array_split(np.arange(len(first), dtype=np.int32), chunks):
+    def _pair_tasks(self, part: Part, kinds: Kinds) -> Iterator[tuple[int, Task]]:
+        """Pairs of rays, dealt out by their first rays."""
+        n = len(part.field.rays)
+        behind = np.arange(n - 1, -1, -1, dtype=np.int64).cumsum()  # pairs up to each first ray
+        worth = int(behind[-1]) * part.field.n_rows >= WORTH_THREADS
+        chunks = 4 * self.run.clock.budget.n_threads if worth else 1
+        cuts = np.searchsorted(behind, behind[-1] * np.arange(1, chunks) // chunks) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), n]):
 
-            def task(slot: int, wanted: NDArray[np.int32] = wanted) -> None:
-                space = self.spaces[slot]
-                bounds = np.empty(len(first), np.int64)
-                while True:
-                    floor = self.run.best - offset if self.run.switches.reduction else kernels.NEG
-                    ended = kernels.evaluate(
-                        field.levels, rows, field.gains, field.weights, field.wrong, field.tops,
-                        first, second, bounds, wanted, offset, floor, flags, self.run.limits,
-                        self.run.control, space.counters, -1, space.records, *space.node,
-                    )  # fmt: skip
-                    self.take_records(slot, field, ())
-                    if ended != kernels.FULL:
-                        return
-                    space.grow_records()
+            def task(slot: int, begin: int = begin, end: int = end) -> None:
+                def call(search: Search, space: Space) -> int:
+                    ended: int = kernels.settle_range(
+                        part.field.node, begin, end, kinds, search, space
+                    )
+                    return ended
 
-            yield field.mass + offset, task, len(wanted)
+                self.call(call, part, part.field, slot)
 
-    def _ray_tasks(
-        self, field: Field, flags: Whole, plan: Plan, size: int
-    ) -> Iterator[tuple[int, Task, int]]:
-        deepener = Deepener(self, field, flags, plan, size)
-        for ray in range(len(field.rays)):
-            count = deepener.n_pairs(ray)
-            if count:
-                gains = field.gains[field.levels[ray] > 0]
-                bound = int(gains[gains > 0].sum()) + self.run.scores.offset(size)
-                yield bound, deepener.task(ray), count
+            if begin < end:
+                yield part.bound, task
 
-    def take_records(self, slot: int, field: Field, prefix: tuple[int, ...]) -> None:
+    def call(
+        self, settle: Callable[[Search, Space], int], part: Part, field: Field, slot: int
+    ) -> None:
+        """Call a kernel that records sets, again with more room where they did not fit."""
+        place, run = self.spaces[slot], self.run
+        ended = kernels.FULL
+        while ended == kernels.FULL:
+            search = Search(
+                part.offset, part.goal_offset, part.flags, run.limits, run.control,
+                place.counters, place.chosen, place.records,
+            )  # fmt: skip
+            ended = settle(search, place.space)
+            self.take_records(slot, field)
+            if ended == kernels.FULL:
+                place.grow_records()
+
+    def take_records(self, slot: int, field: Field) -> None:
         """Offer what a kernel has recorded, and empty its record."""
-        space = self.spaces[slot]
-        number = int(space.counters[kernels.RECORDS])
-        for value, outer, p, q in space.records[:number].tolist():
+        place = self.spaces[slot]
+        number = int(place.counters[kernels.RECORDS])
+        for value, *rays in place.records[:number].tolist():
             if value >= self.run.best:
-                inner = (p, q) if outer < 0 else (outer, p, q)
-                self.run.offer(
-                    value, field.label, prefix + tuple(int(field.rays[r]) for r in inner)
-                )
-        space.counters[kernels.RECORDS] = 0
+                self.run.offer(value, field.label, tuple(field.rays[rays].tolist()))
+        place.counters[kernels.RECORDS] = 0
 
     # -- ties --------------------------------------------------------------------------------
 
@@ -230,4 +242,5 @@ class Sweep:
             self.run.problem.constraints.bounds_rows,
             self.run.scores.with_errors,
             self.run.expired,
+            self._prices.get(label),
         ).positions(goal, hurry=hurry)
