@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from opdt import discover, read_rule
+from opdt.cli.source import open_data
 
 FIT = ["--target", "state", "--depth", "1"]
 
@@ -43,6 +44,27 @@ def test_the_rule_is_the_same_however_the_file_is_written(opdt, folder, name, se
     found = opdt("fit", rewritten(folder, name, separator, encoding), *FIT, "--quiet")
     assert (found.exit_code, found.stdout) == (0, wanted.stdout)
     assert found.stdout == "IF age >= 40 THEN ill\n"
+
+
+@pytest.mark.parametrize("step", ["table.textfile", "arguments"])
+def test_a_file_that_does_not_fit_is_refused(opdt, folder, refused, monkeypatch, step):
+    monkeypatch.setattr(f"opdt.{step}.available", lambda: 20)
+    refused(opdt("fit", "patients.csv", *FIT), " of memory", "'memory_limit'")
+
+
+def test_reading_counts_for_the_time(opdt, folder, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
+
+    def slow(data, written):
+        now[0] += 7
+        return open_data(data, written)
+
+    monkeypatch.setattr("opdt.cli.source.open_data", slow)
+    late = opdt("fit", "patients.csv", *FIT, "--time-limit", "5", "--engine", "exhaustive")
+    assert "time limit" in late.stdout
+    in_time = opdt("fit", "patients.csv", *FIT, "--time-limit", "9", "--engine", "exhaustive")
+    assert "optimal" in in_time.stdout
 
 
 def test_the_standard_input_is_read_as_text_gzip_or_parquet(opdt, folder):

@@ -126,15 +126,19 @@ def _fit_table(
     """The solution of a file in memory, and its table."""
     from opdt.cli import source as given
     from opdt.cli.solve import solve
+    from opdt.solution import Budget
 
+    limit = settings["seconds"]
+    clock = Budget(seconds=limit).start()
     source = given.open_data(data, written)
     kinds = given.kinds_of(source, wishes.numeric, wishes.categorical)
     table = given.build_table(source, wishes.target, kinds)
+    left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,
         target=None if wishes.label is None else given.class_of(table, wishes.label),
         constraints=wishes.demands(table.names),
-        **settings,
+        **{**settings, "seconds": left},
     )
     return solution, table
 

@@ -84,9 +84,9 @@ def kinds_of(
 
 def build_table(source: Source, target: str, kinds: Mapping[str, str] | None = None) -> Table:
     """The table of a file's columns."""
-    from opdt.table import Table
+    from opdt.arguments import resolve_table
 
-    table = Table.build(source, target, kinds=kinds)
+    table = resolve_table(source, target, None, kinds)
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")
     if all(column.n_values == 0 for column in table.columns):

@@ -17,7 +17,7 @@ from opdt.analysis.counts import count_rows
 from opdt.analysis.path import trace_path
 from opdt.analysis.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
-from opdt.arguments import StructureLike, resolve_budget, resolve_constraints
+from opdt.arguments import StructureLike, resolve_budget, resolve_constraints, resolve_table
 from opdt.discover import discover
 from opdt.engines import Engine
 from opdt.errors import InputError
@@ -183,7 +183,7 @@ class OPDTClassifierCV(OPDTClassifier):
         X, y = check_fit(self, X, y)
         every = Rows(X, y, check_weights(sample_weight, len(y)))
         whole = every.where(np.ones(len(y), dtype=bool))
-        table = Table.build(whole.X, whole.y, sample_weight=whole.weights)
+        table = resolve_table(whole.X, whole.y, whole.weights, None)
         demands = self._demands()
         menu = self._menu(table, demands)
         scores = self._cross_validate(every, whole, table, menu, demands)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from opdt.arguments import resolve_table
 from opdt.estimators.inputs import check_fit, take_rows
 from opdt.rules import Rule
 from opdt.table import Table
@@ -18,7 +19,7 @@ def checked_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
     if weights is not None and not weights.all():
         keep = weights > 0
         X, y, weights = take_rows(X, keep), y[keep], weights[keep]
-    return X, Table.build(X, y, sample_weight=weights)
+    return X, resolve_table(X, y, weights, None)
 
 
 def renamed(rule: Rule, known: tuple[str, ...], names: tuple[str, ...]) -> Rule:
