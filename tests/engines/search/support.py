@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,10 +15,6 @@ from opdt.solution import Budget, Solution
 from strategies import describe
 
 ORACLE = ExhaustiveEngine()
-SWITCHES = (
-    *("seeding", "reduction", "intervals", "canonical", "exclusion", "prices", "strips"),
-    "merging",
-)
 DEFAULT_EXAMPLES = 60  # of the default profile
 LARGE_ROWS = Switches().large_rows
 
@@ -28,19 +26,8 @@ def examples(number: int) -> settings:
 
 def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
     """Any choice of accelerators; every other time all of them."""
-    flags = {
-        name: st.booleans()
-        for name in (
-            "seeding",
-            "reduction",
-            "intervals",
-            "canonical",
-            "strips",
-            "merging",
-            "pairwise",
-        )
-    }
-    chosen = st.builds(Switches, bits=st.booleans(), large_rows=st.just(large_rows), **flags)
+    flags = {field.name: st.booleans() for field in fields(Switches) if field.type == "bool"}
+    chosen = st.builds(Switches, large_rows=st.just(large_rows), **flags)
     return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)
 
 
