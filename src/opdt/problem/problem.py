@@ -369,10 +369,11 @@ class Problem:
         over must be one that may be vacuous, or must find something to repeat: a condition that
         the rule implies.
         """
-        fillers = tuple(self._implied(conditions))
 
         def idle(level: Level) -> bool:
-            return level.vacuous or any(self.admits(level, filler) for filler in fillers)
+            return level.vacuous or any(
+                self.admits(level, filler) for filler in self._implied(conditions)
+            )
 
         def place(wanted: Conditions, free: Chain) -> bool:
             if not wanted:

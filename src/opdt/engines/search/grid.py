@@ -178,6 +178,7 @@ class AxisMaker:
         self._rays, self._order = rays, order
         self._places: NDArray[np.int32] | None = None
         self._common: dict[int, Whole] = {}
+        self._codes: dict[int, dict[int, list[int]]] = {}
         self._members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
             self._members.setdefault(ray.feature, []).append(index)
@@ -203,7 +204,20 @@ class AxisMaker:
         members = self._members[feature]
         if levels is None:
             return ordered_axis(self._rays, feature, members, self._edges(column, bins))
-        return level_axis(self._rays, feature, members, levels, column.n_values)
+        by_code = self._by_code(feature)
+        wanted = [index for code in levels for index in by_code.get(code, ())]
+        if levels.start == 0:
+            wanted += by_code.get(-1, [])
+        return level_axis(self._rays, feature, sorted(wanted), levels, column.n_values)
+
+    def _by_code(self, feature: int) -> dict[int, list[int]]:
+        """The rays of a feature without order by the level they name, -1 where they name none."""
+        if feature not in self._codes:
+            known: dict[int, list[int]] = {}
+            for index in self._members[feature]:
+                known.setdefault(self._rays.rays[index].code, []).append(index)
+            self._codes[feature] = known
+        return self._codes[feature]
 
     def look_up(self, axis: Axis, levels: range | None) -> Bins:
         """The bin of each code of an axis, behind that of a missing value."""
