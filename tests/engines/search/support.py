@@ -32,7 +32,7 @@ def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
 
 
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seed small tables too, count them in few bins, and cut their boxes into the smallest parts."""
+    """Seed small tables too, count them in few bins, cut their boxes into the smallest parts."""
     monkeypatch.setattr(small, "WORTH_SEEDING", 0)
     sizes = regions.LEAF_ROWS
     for name, value in {

@@ -17,7 +17,8 @@ from opdt.engines.search import jit
 PREAMBLE = """
 import json
 import numpy as np
-from opdt.engines.search import SearchEngine, Searcher, Switches, kernels, polish, regions, scan_kernels, box_kernels, bit_kernels
+from opdt.engines.search import SearchEngine, Searcher, Switches
+from opdt.engines.search import bit_kernels, box_kernels, kernels, polish, regions, scan_kernels
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -70,7 +71,8 @@ found = []
 for problem in problems(9, (1, 2, 3)):
     for large_rows in (0, 10**9):
         polish.FEW_STEPS = -1 if large_rows else 2_000_000
-        regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS = dict.fromkeys(regions.LEAF_ROWS, 3), 2, 1
+        regions.LEAF_ROWS = dict.fromkeys(regions.LEAF_ROWS, 3)
+        regions.FEW_ROWS, regions.FEW_POSITIONS = 2, 1
         solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)
         found.append([solution.status, solution.value, solution.bound, str(solution.rule)])
 print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))

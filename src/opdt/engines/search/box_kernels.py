@@ -22,8 +22,8 @@ DENSE = 8  # a box of cells is split while it holds so many times more cells tha
 def first_levels(codes: Any, mirrored: bool, n_values: int, low: int, high: int, out: Any) -> None:
     """Level of each row on an ordered ray, counted from `low` and cut off at `high`."""
     for i in range(codes.size):
-        code = np.int64(codes[i])
-        level = np.int64(0)
+        code: Any = np.int64(codes[i])
+        level: Any = np.int64(0)
         if code >= 0:
             level = n_values - 1 - code if mirrored else code
         out[i] = max(0, min(level, high) - low)
@@ -65,7 +65,7 @@ def keep_undecided(
 
 
 @kernel
-def most_of_strips(levels: Any, tops: Any, gains: Any) -> int:
+def most_of_strips(levels: Any, tops: Any, gains: Any) -> Any:
     """The most that the undecided rows of a box can add to those it covers always.
 
     A row that only one side of the box decides on lies in that side's *strip*. What a rule covers

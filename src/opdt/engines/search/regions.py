@@ -40,7 +40,7 @@ class Host(Protocol):
         """The value that a rule must reach to be of interest."""
 
     @property
-    def limits(self) -> Whole:
+    def limits(self) -> Any:
         """The row constraints as the kernels take them."""
 
     def expired(self) -> bool:

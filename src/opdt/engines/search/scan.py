@@ -282,7 +282,8 @@ class Scan:
 
         self.fill(layer, np.arange(len(layer.axes)))
         best = np.array(self.run.on_threads(best_of, layer.axes, list(layer.grid.codes)))
-        return np.argsort(-best, kind="stable")[:number].tolist()
+        order: list[int] = np.argsort(-best, kind="stable")[:number].tolist()
+        return order
 
     @cached_property
     def _n_axes(self) -> int:
@@ -512,9 +513,9 @@ class Scan:
                 box_kernels.first_levels(codes, ray.op is Op.LT, n_values, low, high, out)
             else:
                 fill_levels(out, ray, codes, n_values)
-        low, tops = np.array(box.low, np.int64), np.array(box.high, np.int64)
+        lows, highs = np.array(box.low, np.int64), np.array(box.high, np.int64)
         weights = self.run.problem.objective.weights
-        return Region(low, tops - low, levels, gains, weights, wrong, np.zeros(3, np.int64))
+        return Region(lows, highs - lows, levels, gains, weights, wrong, np.zeros(3, np.int64))
 
     # -- ties ----------------------------------------------------------------------------------
 

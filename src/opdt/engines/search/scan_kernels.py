@@ -228,9 +228,9 @@ def use_ordered(cells: Any, channels: int, outer: int, extent: int, inner: int, 
             total = np.int64(0)
             target[n_bins] = 0
             for u in range(n_bins):
-                t = np.uintp(n_bins - 1 - u)
-                total += source[u] if down else source[t]
-                target[t] = total
+                tight = np.uintp(n_bins - 1 - u)
+                total += source[u] if down else source[tight]
+                target[tight] = total
             continue
         target[n_bins * inner :] = 0
         for t in range(n_bins - 1, -1, -1):
@@ -281,7 +281,7 @@ def use_single(
                 target[:] = 0
                 continue
             own = source[b * inner : (b + 1) * inner]
-            if how == THIS or how == MISSING:
+            if how in (THIS, MISSING):
                 target[:] = own
             else:
                 for at in range(inner):
@@ -479,7 +479,7 @@ def bound_singles(
             own = np.int64(0)
             if how != PRESENT and b < extent:
                 own = cells[c * extent + b]
-            covered[c] = sums[c] - own if how == OTHERS or how == PRESENT else own
+            covered[c] = sums[c] - own if how in (OTHERS, PRESENT) else own
         for p in range(groups.labels.size):
             right = covered[groups.right[p]]
             if right * groups.plus[p] < need:
