@@ -96,7 +96,8 @@ class Agenda:
             try:
                 for thread in threads:
                     thread.join(HEARTBEAT / len(threads))
-                heartbeat()
+                if not halted():
+                    heartbeat()
             except BaseException as error:
                 self._failures.insert(0, error)
                 halt()

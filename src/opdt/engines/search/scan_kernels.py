@@ -574,7 +574,8 @@ def bound_places(
                     continue
                 if real and t + 1 < n_first:
                     gain = plus * right[tight] - minus * lost
-                    if gain > best:
+                    # of equal gains the one with fewer errors is worth more
+                    if gain > best or (gain == best and lost < best_wrong):
                         best = gain
                         best_right, best_wrong = right[tight], lost
                         corner[dims[0]] = t + 1

@@ -57,8 +57,8 @@ class Wide:
             return 2 if plain and axis.n_bins <= FEW_BINS else 0
         if axis.singles:
             return 0
-        if column.n_values <= FEW_BINS:
-            return column.n_values
+        if axis.lone.all() and axis.n_bins <= FEW_BINS:
+            return axis.n_bins
         n_rows = column.n_rows
         return next((bins for most, bins in COARSE.items() if n_rows <= most), 0)
 
@@ -79,7 +79,7 @@ class Wide:
         for a in np.flatnonzero(self.eligible).tolist():
             axis = self._layer.axes[a]
             bins = self._bins_of(axis)
-            lone = axis.edges is None or self._scan.rays.columns[axis.feature].n_values <= bins
+            lone = bool(axis.lone.all()) and axis.n_bins <= FEW_BINS
             by_shape.setdefault((bins, lone), []).append(a)
         for (bins, lone), members in by_shape.items():
             items = [(a, b) for a in members for b in self._levels(a)]
