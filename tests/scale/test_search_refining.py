@@ -9,7 +9,17 @@ import pyarrow as pa
 import pytest
 
 import opdt
-from opdt.scale import discover_partitioned, driver, front, layers, refining, seeds
+from opdt.errors import UnsupportedProblem
+from opdt.scale import (
+    counting,
+    discover_partitioned,
+    driver,
+    front,
+    layers,
+    refining,
+    seeds,
+    summary,
+)
 from scale.partitions import TableScanner, cut, shown
 
 
@@ -75,3 +85,75 @@ def test_little_memory_means_more_passes_and_the_same_rule(monkeypatch: pytest.M
     two = discover_partitioned(little, "y", w=5, memory_limit=1)
     assert shown(one) == shown(two)
     assert little.passes > much.passes
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_conditions_that_pairs_rule_out_are_not_missed(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = random_rows(500 + seed, 800)
+    parts = cut(table, np.random.default_rng(seed), 3)
+    solutions = []
+    for bounded in (True, False):
+        if not bounded:  # every set of three features is counted
+            monkeypatch.setattr(counting.PairBounds, "of", lambda *_: None)
+        scanner = TableScanner(parts)
+        solutions.append(discover_partitioned(scanner, "y", max_depth=3, w=5))
+    assert shown(solutions[0]) == shown(solutions[1])
+    assert solutions[0].statistics.evaluations < solutions[1].statistics.evaluations
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("seed", range(3))
+def test_four_conditions_are_solved_as_in_memory(seed: int) -> None:
+    compare(random_rows(700 + seed, 60), seed, max_depth=4, w=3)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_many_classes_and_many_levels_are_solved_as_in_memory(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    n = 4000
+    level = rng.integers(0, 300, n)
+    number = rng.normal(size=n)
+    label = np.where((level % 7 == 3) & (number > 0.3), level % 20, rng.integers(0, 20, n))
+    text = np.array([f"level {code}" for code in range(300)])[level]
+    table = pa.table({"level": text, "number": number, "y": [f"class {c}" for c in label]})
+    compare(table, depth, max_depth=depth, w=2)
+
+
+class Rare:
+    """Keys close together in one place, far from all others, which no sample shows."""
+
+    @staticmethod
+    def rows(n_rows: int) -> pa.Table:
+        rng = np.random.default_rng(3)
+        close = np.nextafter(1.0, 2.0) - 1.0
+        x = np.where(rng.random(n_rows) < 0.5, 1.0 + close * rng.integers(0, 400, n_rows), -1e300)
+        z = 1e-300 * rng.integers(0, 400, n_rows)
+        inside = (x > 1.0 + 150 * close) & (z > 1e-300 * 200)
+        return pa.table({"x": x, "z": z, "y": np.where(inside ^ (rng.random(n_rows) < 0.1), 1, 0)})
+
+
+def test_boxes_shrink_even_where_the_sample_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refining, "FETCHED_ROWS", 3)
+    monkeypatch.setattr(front, "SAMPLE", 12)
+    monkeypatch.setattr(front, "LEAST_SAMPLE", 12)
+    monkeypatch.setattr(layers, "BINS", dict.fromkeys(range(1, 9), 3))
+    monkeypatch.setattr(refining, "INNER_BINS", dict.fromkeys(range(1, 9), 4))
+    table = Rare.rows(400)
+    scanner = TableScanner([table])
+    there = discover_partitioned(scanner, "y", max_depth=2, w=3)
+    assert shown(there) == shown(opdt.discover(table, "y", max_depth=2, w=3))
+    assert scanner.passes < 150
+
+
+def test_a_column_of_too_many_levels_may_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summary, "MAX_LEVELS", 20)
+    table = random_rows(800, 300).append_column(
+        "name", pa.array([f"name {i % 30}" for i in range(300)])
+    )
+    with pytest.raises(UnsupportedProblem, match="column 'name' has more than 20 levels"):
+        discover_partitioned(TableScanner([table]), "y", w=5)
+    wishes = {"constraints": {"forbidden": ["name"]}, "w": 5}
+    there = discover_partitioned(TableScanner([table]), "y", **wishes)
+    assert shown(there) == shown(opdt.discover(table, "y", **wishes))

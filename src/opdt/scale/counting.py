@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import scan_kernels
+from opdt.engines.search.pair_bounds import PairBounds
 from opdt.engines.search.records import group_classes, task_of
 from opdt.engines.search.scan_kernels import Alone, Scratch
 from opdt.engines.search.sets import AxisSets
@@ -19,6 +20,9 @@ from opdt.scale.standing import Found, Standing
 from opdt.scale.works import Count, Fetch, Pass, Work
 
 Whole = NDArray[np.int64]
+PAIRS_SHARE = 8  # the tables of pairs take at most this part of the room there is
+MOST_STEPS = 4  # steps of a set that are tried at most, for each row that counting it would read
+FEW_STEPS = 1 << 16  # and that are always tried
 BATCH = 4_096  # sets of axes that are made at a time
 RECORDS = 4_096  # records that are taken at a time
 SETS = 256  # sets that are bounded between two looks at the clock
@@ -46,18 +50,23 @@ class Counting:
         self._task = task_of(groups, np.empty(0, np.intp), standing.scores)
         self._passes = {int(label): p for p, label in enumerate(groups.labels)}
         self._channels = scan_kernels.n_channels(groups)
+        self._pairs: PairBounds | None = None
 
     def run(self, seeds: tuple[Box, ...]) -> None:
         """Count the rules of one condition, of two, …; measure the seeds in the first pass."""
         depth = self._standing.problem.structure.depth
-        self._count_all(range(1, min(depth, 2) + 1), seeds)
+        self._count_all(range(1, min(depth, 2) + 1), seeds, with_pairs=depth > 2)
         for size in range(3, depth + 1):
             self._standing.later = size
             self._count_all(range(size, size + 1), ())
         self._standing.later = None
 
-    def _count_all(self, sizes: range, seeds: tuple[Box, ...]) -> None:
+    def _count_all(self, sizes: range, seeds: tuple[Box, ...], *, with_pairs: bool = False) -> None:
         layers = {size: self._layer(size) for size in sizes}
+        if with_pairs:
+            room = self._standing.driver.room / PAIRS_SHARE
+            n_rays = len(self._standing.rays)
+            self._pairs = PairBounds.of(layers[2].axes, n_rays, self._channels, room)
         for block in self._blocks(layers):
             self._count(layers, block, seeds)
             seeds = ()
@@ -72,8 +81,11 @@ class Counting:
         block: dict[int, Whole] = {}
         used = 0
         for size, layer in layers.items():
-            for sets in self._sets.batches(layer.axes, size, BATCH):
+            wanted = self._pairs is not None and size == 2  # their counts bound larger sets, too
+            for sets in self._sets.batches(layer.axes, size, BATCH, all_sets=wanted):
                 self._standing.driver.check()
+                if size > 2:
+                    sets = self._open(layer, sets)
                 cells = layer.extents[sets].prod(axis=1)
                 while len(sets):
                     fit = int(np.searchsorted(np.cumsum(cells), room - used, side="right"))
@@ -89,6 +101,15 @@ class Counting:
                         room = self._standing.driver.result_bytes // cell
         if block:
             yield block
+
+    def _open(self, layer: Layer, sets: Whole) -> Whole:
+        """The sets of axes that the counts of pairs do not rule out."""
+        standing, size = self._standing, layer.size
+        most = max(FEW_STEPS, MOST_STEPS * self._question.n_rows)
+        if self._pairs is None or self._pairs.n_steps**size > most:
+            return sets
+        need = self._task.need(standing.best - standing.scores.offset(size))
+        return self._pairs.open(layer.grid, sets, self._task.groups, self._sets.rules(size), need)
 
     def _count(
         self, layers: dict[int, Layer], block: dict[int, Whole], seeds: tuple[Box, ...]
@@ -145,6 +166,10 @@ class Counting:
                 records = np.empty((4 * len(records), records.shape[1]), np.int64)
                 owners = np.empty(len(records), np.int64)
         standing.n_sets += len(count.sets)
+        if size == 2 and self._pairs is not None:
+            for s, (one, two) in enumerate(count.sets.tolist()):
+                pair = cells[starts[s] : starts[s + 1]].reshape(count.n_groups, *shapes[s][::-1])
+                self._pairs.add(one, two, pair)
         offset = standing.scores.offset(size)
         for own in alive:
             if own.box.bound + offset >= standing.best:

@@ -162,7 +162,7 @@ def _check_wishes(schema: Schema, wishes: Wishes) -> frozenset[int]:
         constraints=wishes.constraints,
     )  # fmt: skip
     used = {f for chain in problem.chains for level in chain for f in level.features}
-    return frozenset(range(len(columns))) - used
+    return frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
 
 
 def _passes(search: PartitionedSearch) -> Passes:

@@ -80,8 +80,10 @@ class AxisSets:
         size: int,
         number: int,
         skipped: NDArray[np.bool_] | None = None,
+        *,
+        all_sets: bool = False,
     ) -> Iterator[Whole]:
-        """Sets of axes (at most `number`, size) with at least one set of rays that fits.
+        """Sets of axes (at most `number`, size) with at least one set of rays that fits, or all.
 
         Single axes that are `skipped`, and pairs of different ones that both are, are left out.
         """
@@ -104,7 +106,8 @@ class AxisSets:
                 fits[key] = np.array(
                     [self._some_fit((*key, s), signs, size) for s in range(len(signs))]
                 )
-            last = last[fits[key][of_axis[last]]]
+            if not all_sets:
+                last = last[fits[key][of_axis[last]]]
             if skipped is not None and size == 1:
                 last = last[~skipped[last]]
             elif skipped is not None and skipped[prefix[0]]:
