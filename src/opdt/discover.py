@@ -54,7 +54,7 @@ def discover(
 
         A table larger than memory is a pattern such as ``"claims/*.parquet"``, a folder, a list
         of paths, a dask DataFrame or a Spark DataFrame: it is searched where it lies, in a few
-        passes over its partitions, to the same proven rule (depth at most 3, engine "search").
+        passes over its partitions, to the same proven rule (engine "search").
         One file is read into memory, unless `memory_limit` is given.
     y : array-like of shape (n_rows,), or str
         Labels, or the name of the column of `X` that holds them. Left out when X is a Table. For

@@ -96,7 +96,6 @@ def test_a_class_is_spelt_as_its_column_holds_it(opdt, parts, target, label, cod
         (("--target", "died", "--class", "perhaps"), "column 'died' holds true and false"),
         (("--target", "grade", "--class", "two"), "column 'grade' holds numbers"),
         (("--target", "grade", "--class", "9"), "class 9 does not occur"),
-        (("--target", "state", "--depth", "4"), "the depth is at most 3"),
         (("--target", "state", "--engine", "exhaustive"), "needs the whole table in memory"),
         (("--target", "state", "--memory-limit", "much"), "must be a number of bytes"),
         (("--target", "state", "--encoding", "latin-1"), "'--encoding' is for one text file"),

@@ -98,7 +98,6 @@ def test_weights_are_named_by_their_column(tmp_path: Path) -> None:
         ({"y": None}, InputError, "'y' must name the column .* got None"),
         ({"sample_weight": np.ones(600)}, InputError, "'sample_weight' must name the column"),
         ({"engine": "exhaustive"}, UnsupportedProblem, "engine 'exhaustive' needs the whole table"),
-        ({"max_depth": 4}, UnsupportedProblem, "the depth is at most 3"),
         ({"w": 0.5}, InputError, "'w' must be a finite number >= 1"),
         ({"memory_limit": "lots"}, InputError, "'memory_limit' must be a number of bytes"),
         ({"structure": ["cat", "nun"]}, InputError, "'nun'"),

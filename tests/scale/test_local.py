@@ -183,12 +183,6 @@ def test_a_path_without_files_is_refused(tmp_path: Path) -> None:
         LocalScanner(str(tmp_path / "*.parquet"))
 
 
-def test_rules_of_four_conditions_are_refused(tmp_path: Path) -> None:
-    source = write(tmp_path, random_rows(5, 60))
-    with pytest.raises(UnsupportedProblem, match="at most 3"):
-        discover_partitioned(source, "y", max_depth=4)
-
-
 @pytest.mark.parametrize("passes", [1, 2, 3])
 def test_a_limit_on_passes_leaves_a_true_bound(tmp_path: Path, passes: int) -> None:
     table = random_rows(6, 3000)
