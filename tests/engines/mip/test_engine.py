@@ -345,7 +345,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Model], Answer]) 
     def load(model: Model, *_: Any) -> Any:
         return SimpleNamespace(solve=lambda: answer(model), interrupt=lambda: None)
 
-    fake = SimpleNamespace(HAS_PRIORITIES=True, load=load, version=lambda: "Oracle 0")
+    fake = SimpleNamespace(HAS_PRIORITIES=True, STARTUP=0.0, load=load, version=lambda: "Oracle 0")
     monkeypatch.setattr(engine, "get_adapter", lambda name: fake)
 
 
