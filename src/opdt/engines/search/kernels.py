@@ -238,18 +238,18 @@ def compress(levels, rows, gains, true, top, floor, flags, mass, loss, renumber,
     for i in range(n):
         level = levels[rows[i]]
         gain = gains[i]
-        renumber[level] |= 1  # the level occurs
+        renumber[level] = 1  # the level occurs
         if gain > 0:
             mass[level] += gain
-            renumber[level] |= 2  # and may not be passed over
         else:
             loss[level] += 1  # also without a loss of gain: it may be an error the limits count
     if flags.priced:
         for i in range(n):
+            level = levels[rows[i]]
             if true[i] > 0:
-                renumber[levels[rows[i]]] |= 2
+                renumber[level] = 2  # and is not passed over, whatever its mass
             else:
-                loss[levels[rows[i]]] += 1
+                loss[level] += 1
     above = np.int64(0)
     for level in range(top + 1):
         above += mass[level]
@@ -265,8 +265,8 @@ def compress(levels, rows, gains, true, top, floor, flags, mass, loss, renumber,
         if above >= floor:
             keep = True
             if flags.reduce:
-                above_it = renumber[level] & 2 != 0 or not flags.mass_above
-                keep = occurs and loss[previous] > 0 and above_it
+                tight = mass[level] > 0 or renumber[level] == 2 or not flags.mass_above
+                keep = occurs and loss[previous] > 0 and tight
                 if flags.first and kept == 0:
                     keep = True
             if keep:
@@ -555,9 +555,13 @@ def prepare(parent, rows, node, ray, n_mass, floor, flags, scratch):
         scratch.mass, scratch.loss, scratch.renumber, out,
     )  # fmt: skip
     node.tops[ray] = top
-    mark_dropped(out, n_mass, n, top, scratch.dropped[ray])
-    if flags.uniform and top == 1:
+    if not (flags.uniform and top == 1):
+        mark_dropped(out, n_mass, n, top, scratch.dropped[ray])
+    else:
         pack(out, n, n_mass, scratch.words[ray])
+        split_at = (n_mass + 63) // 64
+        for at in range((n - n_mass + 63) // 64):
+            scratch.dropped[ray, at] = scratch.every[at] & ~scratch.words[ray, split_at + at]
         single = np.int64(0)
         for i in range(n):
             if out[i] > 0:
@@ -613,15 +617,16 @@ def evaluate(parent, rows, node, pairs, bounds, wanted, floor, depth, search, sc
                 ready[ray] = 1
                 prepare(parent, rows, node, ray, n_mass, floor, flags, scratch)
                 drop(scratch.every, scratch.dropped[ray], n_losses, scratch.left[ray])
-        if flags.exclusion:
+        top1, top2 = node.tops[p], node.tops[q]
+        binary = flags.uniform and top1 == 1 and top2 == 1
+        if flags.exclusion and not binary:
             bound = most - rest(scratch.left[p], scratch.dropped[q], scratch.worth, n_losses)
             if bound < floor:
                 bounds[pair] = max(floor - 1, 0)
                 counters[PRUNED] += 1
                 continue
-        top1, top2 = node.tops[p], node.tops[q]
         counters[EVALUATIONS] += 1
-        if flags.uniform and top1 == 1 and top2 == 1:
+        if binary:
             inner = binary_pair(
                 scratch.words[p, :n_words], scratch.words[q, :n_words], n_mass, n_words, high, low
             )

@@ -50,6 +50,7 @@ class Sweep:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.spaces: list[Workspace] = []  # one per thread, during a pass
+        self._flags: dict[int, Flags] = {}
         self._prices: dict[int, Price | None] = {}
 
     def search(self, size: int) -> None:
@@ -71,7 +72,9 @@ class Sweep:
 
     def flags(self, base: Field) -> Flags:
         """The switches of the kernels for one class."""
-        return self._make_flags(base.gains)
+        if base.label not in self._flags:
+            self._flags[base.label] = self._make_flags(base.gains)
+        return self._flags[base.label]
 
     def _make_flags(self, gains: Whole) -> Flags:
         positive, other = gains[gains > 0], gains[gains <= 0]
