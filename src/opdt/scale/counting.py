@@ -145,7 +145,8 @@ class Counting:
         shapes, starts = count.shapes, count.starts
         # an ordered ray has one place more than its axis has bins
         largest = int((layer.grid.n_bins[count.sets] + 1).prod(axis=1).max())
-        scratch = Scratch.of(size, largest * self._channels)
+        weight = int(cells[: starts[1]].sum())  # of all rows
+        scratch = Scratch.of(size, largest * self._channels, weight)
         records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
         owners = np.empty(RECORDS, np.int64)
         rules, groups = self._sets.rules(size), self._task.groups

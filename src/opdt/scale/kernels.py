@@ -154,8 +154,8 @@ def bound_counts(
                 for at in range(n_cells):
                     total[at] += cells[g * n_cells + at]
         written = bound_set(
-            grid, alone, sets[s], extents[s], groups, channels, rules, need, scratch, records,
-            state[1],
+            grid, alone, sets[s], extents[s], groups, channels, rules, need, False, scratch,
+            records, state[1],
         )  # fmt: skip
         if written < 0:
             return FULL

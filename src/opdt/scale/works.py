@@ -159,7 +159,7 @@ class Count(Work):
             weights = np.empty(0, np.int64)
         kernels.add_sets(
             codes, _writable(self.sets), _writable(self.shapes), _writable(self.starts), ends,
-            weights, Scratch.of(1, 1).places, parts["cells"],
+            weights, Scratch.of(1, 1, 0).places, parts["cells"],
         )  # fmt: skip
 
 

@@ -45,6 +45,8 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(regions, name, value)
     for name, value in {
         "LADDER": dict.fromkeys(sizes, (2, 4)),
+        "INTERVALS": dict.fromkeys(sizes, (2, 3)),
+        "AT_ONCE": 2,
         "LEVELS": dict.fromkeys(sizes, 2),
         "MANY_LEVELS": 0,
         "BATCH": 500,

@@ -177,7 +177,7 @@ class AxisMaker:
     def __init__(self, rays: Rays, order: NDArray[np.intp]) -> None:
         self._rays, self._order = rays, order
         self._places: NDArray[np.int32] | None = None
-        self._common: dict[int, Whole] = {}
+        self._common: dict[tuple[int, bool], Whole] = {}
         self._codes: dict[int, dict[int, list[int]]] = {}
         self._members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
@@ -198,12 +198,12 @@ class AxisMaker:
             out += [(feature, range(a, min(a + step, column.n_values))) for a in starts]
         return out
 
-    def axis(self, feature: int, levels: range | None, bins: int) -> Axis:
-        """An axis in at most so many bins."""
+    def axis(self, feature: int, levels: range | None, bins: int, *, even: bool = False) -> Axis:
+        """An axis in at most so many bins; see `bin_edges`."""
         column = self._rays.columns[feature]
         members = self._members[feature]
         if levels is None:
-            return ordered_axis(self._rays, feature, members, self._edges(column, bins))
+            return ordered_axis(self._rays, feature, members, self._edges(column, bins, even))
         by_code = self._by_code(feature)
         wanted = [index for code in levels for index in by_code.get(code, ())]
         if levels.start == 0:
@@ -249,7 +249,7 @@ class AxisMaker:
             self._places = places
         return self._places
 
-    def _edges(self, column: Column, bins: int) -> Whole:
+    def _edges(self, column: Column, bins: int, even: bool) -> Whole:
         """`bin_edges`, which are the same for all columns whose rows all differ."""
         n_values = column.n_values
         if n_values <= bins:
@@ -258,29 +258,32 @@ class AxisMaker:
             counts = np.bincount(column.row_codes[column.row_codes >= 0], minlength=n_values)
             if column.default >= 0:
                 counts[column.default] += column.n_rows - len(column.rows)
-            return bin_edges(counts, bins)
-        if n_values == column.n_rows and bins in self._common:
-            return self._common[bins]
+            return bin_edges(counts, bins, even=even)
+        if n_values == column.n_rows and (bins, even) in self._common:
+            return self._common[bins, even]
         # Which bins are good is a matter of speed alone, so a sample of the rows will do.
         sample = column.codes[:: max(1, column.n_rows // SAMPLE)]
-        edges = bin_edges(np.bincount(sample[sample >= 0], minlength=n_values), bins)
+        counts = np.bincount(sample[sample >= 0], minlength=n_values)
+        edges = bin_edges(counts, bins, even=even)
         if n_values == column.n_rows:
-            self._common[bins] = edges
+            self._common[bins, even] = edges
         return edges
 
 
-def bin_edges(counts: NDArray[np.intp], bins: int) -> Whole:
+def bin_edges(counts: NDArray[np.intp], bins: int, *, even: bool = False) -> Whole:
     """Codes that begin each bin, then the number of codes; at most `bins` bins.
 
     `counts` (n_values,) are the rows of each code, or of a sample of them. A bound is good where a
     bin is small beside the rows on its tight side, so bins shrink towards both ends, where
     conditions cover few rows. A value that many rows share has a bin of its own, in which nothing
-    is uncertain.
+    is uncertain. `even` bins have equally many rows, which is better for both ends of an interval.
     """
     n_values = len(counts)
     shares = counts.cumsum() / max(1, counts.sum())
     # Even steps of log-odds: bins near either end are small beside what lies beyond them.
     wanted = 1 / (1 + np.exp(-np.linspace(-ENDS, ENDS, bins - 1)))
+    if even:
+        wanted = np.arange(1, bins) / bins
     # the bin after a share begins at the first code beyond it
     edges = np.unique(np.searchsorted(shares, wanted, side="left") + 1)
     heavy = np.flatnonzero(counts > counts.sum() / bins)

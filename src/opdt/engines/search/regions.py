@@ -23,7 +23,7 @@ LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 1
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of a dimension when a box of so many is cut.
-INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
+INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 16, 5: 9, 6: 6, 7: 5, 8: 4}
 MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
 
 

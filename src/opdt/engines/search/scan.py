@@ -46,11 +46,15 @@ Rows = NDArray[np.int32]
 LADDER = {
     1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 20), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
 }  # fmt: skip
+# Evenly filled bins of an axis where an interval stands for two axes.
+INTERVALS = {3: (64, 250), 4: (24, 48), 5: (12, 18), 6: (9,), 7: (6,), 8: (4,)}
 QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs more than counting
 FEW_LABELS = 8  # classes whose gains are kept
 MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
+AT_ONCE = 64  # parts of a box that are settled with it, at most
+NEAR = 4  # if their bounds are above the best value by one part in so many, at most
 TINY = 1_000_000  # steps below which starting threads costs more than it saves
 NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
 
@@ -70,6 +74,20 @@ class Layer(NamedTuple):
     lock: threading.Lock
 
 
+class Step(NamedTuple):
+    """How some sets of axes are to be counted: of one size, in finer and finer bins.
+
+    `most` is what a rule on them may be worth at most, as far as is known.
+    """
+
+    at: int  # which of the tasks
+    task: Task
+    size: int
+    ladder: tuple[int, ...]
+    most: int
+    even: bool = False  # bins of equally many rows
+
+
 class Scan:
     """The search of one run on cells; `small.Sweep` is its counterpart on rows."""
 
@@ -78,7 +96,7 @@ class Scan:
         self.rays = run.prepared.rays
         self._gains: dict[int, tuple[Whole, Whole]] = {}
         self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
-        self._layers: dict[tuple[int, int, int], Layer] = {}
+        self._layers: dict[tuple[int, int, int, bool], Layer] = {}
         self._making = threading.Lock()
         self._regions = Regions(run)
         constraints = run.problem.constraints
@@ -167,8 +185,11 @@ class Scan:
             ladder = (QUICK[size], *ladder)
         each = n_rows + 8 * prod([min(ladder[0], 30)] * size)
 
+        most = self.run.ceiling + self.run.scores.offset(size)
+        step = Step(at, task, size, ladder, most)
+
         def works() -> Iterator[Work]:
-            layer = self._layer(at, task, size, ladder[0])
+            layer = self._layer(step)
             skipped = None
             if size <= 2 and Wide.pays(self, task, len(layer.axes)):
                 wide = self._wide(at, task, layer)
@@ -176,48 +197,59 @@ class Scan:
                     skipped = wide.settle_singles()
                 else:
                     skipped = wide.eligible
-                    yield from wide.works(agenda, ladder)
+                    yield from wide.works(agenda, step)
             for sets in self._sets.batches(layer.axes, size, max(1, BATCH // each), skipped):
-                plain, repeated = self._split(layer, sets)
+                plain, intervals = self._split(layer, sets)
                 if len(plain):
-                    yield self._scan(agenda, at, task, size, ladder, plain)
-                if len(repeated):
-                    yield self._filter(agenda, at, task, ladder, repeated)
+                    yield self._scan(agenda, step, plain)
+                if len(intervals):
+                    yield self._filter(agenda, step, intervals)
 
-        agenda.add_stream(self.run.ceiling + self.run.scores.offset(size), works())
+        agenda.add_stream(most, works())
         return int(each * float(len(self.rays.rays)) ** size)
 
     def _split(self, layer: Layer, sets: Whole) -> tuple[Whole, Whole]:
-        """Sets of axes, and those among them of an interval and another ordered ray."""
-        if sets.shape[1] != 3 or not self.run.switches.pairwise:
+        """Sets of axes, and those with an interval: its axis first, and only once."""
+        if sets.shape[1] < 3 or not self.run.switches.pairwise:
             return sets, sets[:0]
-        plain = np.array([axis.edges is not None and not axis.singles for axis in layer.axes])
-        first, second, third = sets.T
-        twice = ((first == second) != (second == third)) & plain[sets].all(axis=1)
-        return np.ascontiguousarray(sets[~twice]), np.ascontiguousarray(sets[twice])
+        ordered = np.array([axis.edges is not None and not axis.singles for axis in layer.axes])
+        twice = (sets[:, 1:] == sets[:, :-1]) & ordered[sets[:, 1:]]
+        found = twice.any(axis=1)
+        own, where = sets[found], twice[found].argmax(axis=1)[:, None]
+        at = np.arange(sets.shape[1])
+        once = own[at != where + 1].reshape(len(own), sets.shape[1] - 1)
+        order = np.argsort(at[:-1] != where, axis=1, kind="stable")
+        return np.ascontiguousarray(sets[~found]), np.take_along_axis(once, order, axis=1)
 
-    def _filter(
-        self, agenda: Agenda, at: int, task: Task, ladder: tuple[int, ...], sets: Whole
-    ) -> Work:
-        """Bound sets that use an axis twice in fine bins of two axes; the others are counted."""
+    def _filter(self, agenda: Agenda, step: Step, sets: Whole) -> Work:
+        """Bound sets with an interval on their first axis, in finer and finer bins.
+
+        Those that may still gain enough are counted with two rays in place of the interval.
+        """
 
         def work(slot: int) -> None:
-            run = self.run
-            layer = self._layer(at, task, 3, LADDER[2][-1])
-            once = np.where(sets[:, 0] == sets[:, 1], sets[:, 2], sets[:, 0])
-            pairs = np.column_stack([sets[:, 1], once])
-            self.fill(layer, pairs)
-            space = self._space(slot, layer, pairs, 2)
-            if space is None:
-                return
-            bounds = np.empty(len(sets), np.int64)
-            ended = kernels.bound_intervals(
-                layer.grid, pairs, task.groups, layer.channels, run.control, space[0], bounds
-            )
-            if ended != kernels.STOPPED:
-                run.add_counts(np.array([0, len(sets), 0, 0]))
-                left = bounds >= self.need(task, 3)
-                self.count_later(agenda, at, task, 3, ladder, sets[left], bounds[left])
+            run, task, size = self.run, step.task, step.size
+            left, bounds = sets, np.empty(0, np.int64)
+            for bins in INTERVALS[size]:
+                layer = self._layer(step._replace(ladder=(bins,), even=True))
+                self.fill(layer, left)
+                space = self._space(slot, layer, left, size - 1)
+                if space is None:
+                    return
+                need, bounds = self.need(task, size), np.empty(len(left), np.int64)
+                ended = kernels.scan_intervals(
+                    layer.grid, layer.alone, left, task.groups, layer.channels,
+                    self._sets.rules(size), need, run.control, space[0], bounds,
+                )  # fmt: skip
+                if ended == kernels.STOPPED:
+                    return
+                run.add_counts(np.array([0, len(left), 0, 0]))
+                left, bounds = left[bounds >= need], bounds[bounds >= need]
+                if not len(left):
+                    return
+            plain = np.sort(np.column_stack([left[:, 0], left]), axis=1)
+            finest = step._replace(ladder=LADDER[size][-1:])
+            self.count_later(agenda, finest, plain, bounds)
 
         return work
 
@@ -225,42 +257,25 @@ class Scan:
         """The pairs of axes that can be kept as bits."""
         with self._making:
             if at not in self._wides:
-                self._wides[at] = Wide(self, at, task, layer)
+                self._wides[at] = Wide(self, task, layer)
             return self._wides[at]
 
-    def count_now(
-        self,
-        agenda: Agenda | None,
-        at: int,
-        task: Task,
-        size: int,
-        ladder: tuple[int, ...],
-        sets: Whole,
-    ) -> None:
+    def count_now(self, agenda: Agenda | None, step: Step, sets: Whole) -> None:
         """Count some sets of axes at once; what is left of them goes on the agenda, if any."""
         if len(sets):
             sets = np.ascontiguousarray(np.unique(sets, axis=0))
-            self._scan(agenda, at, task, size, ladder, sets)(threading.get_ident())
+            self._scan(agenda, step, sets)(threading.get_ident())
 
-    def count_later(
-        self,
-        agenda: Agenda,
-        at: int,
-        task: Task,
-        size: int,
-        ladder: tuple[int, ...],
-        sets: Whole,
-        gains: Whole,
-    ) -> None:
+    def count_later(self, agenda: Agenda, step: Step, sets: Whole, gains: Whole) -> None:
         """Put some sets of axes on the agenda with bounds on their gains."""
         alive: dict[tuple[int, ...], int] = {}
-        offset = self.run.scores.offset(size)
+        offset = self.run.scores.offset(step.size)
         for chosen, gain in zip(map(tuple, sets.tolist()), gains.tolist(), strict=True):
-            bound = gain * task.scale + offset
+            bound = gain * step.task.scale + offset
             alive[chosen] = max(alive.get(chosen, bound), bound)
-        self._go_on(agenda, at, task, size, ladder, alive)
+        self._go_on(agenda, step, alive)
 
-    def best_axes(self, at: int, task: Task, layer: Layer, number: int) -> list[int]:
+    def best_axes(self, task: Task, layer: Layer, number: int) -> list[int]:
         """The axes that are best alone, by the gains of their bins."""
         starts, weights = task.groups.starts, task.groups.weights
 
@@ -286,22 +301,30 @@ class Scan:
         return order
 
     @cached_property
+    def _weight(self) -> int:
+        """An upper bound on the weight, or on the gains, of any rows together."""
+        return max(
+            int(task.groups.weights.sum()) if task.groups.weights.size else len(task.order)
+            for task in self.tasks
+        )
+
+    @cached_property
     def _n_axes(self) -> int:
         return len({ray.feature for ray in self.rays.rays})
 
-    def _layer(self, at: int, task: Task, size: int, bins: int) -> Layer:
-        """The axes in at most so many bins."""
-        bins = min(bins, max((c.n_values for c in self.rays.columns), default=1))
+    def _layer(self, step: Step) -> Layer:
+        """The axes in the bins of a step."""
+        bins = min(step.ladder[0], max((c.n_values for c in self.rays.columns), default=1))
         with self._making:
-            key = at, bins, LEVELS[size]
+            key = step.at, bins, LEVELS[step.size], step.even
             if key not in self._layers:
-                self._layers[key] = self._make_layer(task, bins, LEVELS[size])
+                self._layers[key] = self._make_layer(step.task, *key[1:])
             return self._layers[key]
 
-    def _make_layer(self, task: Task, bins: int, most_levels: int) -> Layer:
+    def _make_layer(self, task: Task, bins: int, most_levels: int, even: bool) -> Layer:
         maker = AxisMaker(self.rays, task.order)
         wanted = maker.axes(bins, most_levels)
-        axes = [maker.axis(*own, bins) for own in wanted]
+        axes = [maker.axis(*own, bins, even=even) for own in wanted]
         # Pages that are never written to take no memory: rows are filled when they are needed.
         codes = np.empty((len(wanted), self.run.problem.table.n_rows), np.uint8)
         missing = [bool(self.rays.columns[f].has_missing) for f, _ in wanted]
@@ -345,20 +368,12 @@ class Scan:
         self.run.on_threads(weigh, *zip(*ordered, strict=True))
         return alone
 
-    def _scan(
-        self,
-        agenda: Agenda | None,
-        at: int,
-        task: Task,
-        size: int,
-        ladder: tuple[int, ...],
-        sets: Whole,
-    ) -> Work:
+    def _scan(self, agenda: Agenda | None, step: Step, sets: Whole) -> Work:
         """Count some sets of axes in the first fineness of the ladder."""
 
         def work(slot: int) -> None:
-            run = self.run
-            layer = self._layer(at, task, size, ladder[0])
+            run, task, size = self.run, step.task, step.size
+            layer = self._layer(step)
             self.fill(layer, sets)
             space = self._space(slot, layer, sets, size)
             if space is None:
@@ -373,8 +388,7 @@ class Scan:
                     self._sets.rules(size), self.need(task, size), run.control, scratch, records,
                     state,
                 )  # fmt: skip
-                found = records[: state[1]]
-                self._take(agenda, layer, found, size, ladder, alive)
+                self._take(agenda, layer, step, records[: state[1]], alive)
                 state[1] = 0
                 run.add_counts(np.array([0, int(state[0]) - begun, 0, 0]))
                 if ended != kernels.FULL:
@@ -383,7 +397,7 @@ class Scan:
                     records = np.empty((4 * len(records), records.shape[1]), np.int64)
                     self._scratch[slot, size] = (scratch, records)
             if agenda is not None:
-                self._go_on(agenda, at, task, size, ladder[1:], alive)
+                self._go_on(agenda, step._replace(ladder=step.ladder[1:]), alive)
 
         return work
 
@@ -391,13 +405,12 @@ class Scan:
         self,
         agenda: Agenda | None,
         layer: Layer,
+        step: Step,
         found: Whole,
-        size: int,
-        ladder: tuple[int, ...],
         alive: dict[tuple[int, ...], int],
     ) -> None:
         """Offer the rules of some records, and keep what may hold better ones."""
-        run, task = self.run, layer.task
+        run, task, size = self.run, layer.task, step.size
         offset = run.scores.offset(size)
         pass_of = {int(label): p for p, label in enumerate(task.groups.labels)}
         fits_all = self._sets.fits_all(size)
@@ -414,37 +427,30 @@ class Scan:
                     run.offer(value, label, rays, hint)
             if bound == kernels.NEG or agenda is None:
                 continue
-            whole = bound * task.scale + offset
+            whole = min(step.most, bound * task.scale + offset)
             if whole < run.best:
                 continue
-            if len(ladder) > 1:
+            if len(step.ladder) > 1:
                 axes = tuple(layer.positions.axis_of[ray] for ray in rays)
                 alive[axes] = max(alive.get(axes, whole), whole)
             else:
-                box = layer.positions.box(record, size, bound * task.scale)
+                box = layer.positions.box(record, size, whole - offset)
                 if box is not None:
                     agenda.add(whole, self._refining(agenda, box, None))
 
-    def _go_on(
-        self,
-        agenda: Agenda,
-        at: int,
-        task: Task,
-        size: int,
-        ladder: tuple[int, ...],
-        alive: dict[tuple[int, ...], int],
-    ) -> None:
-        """Put the sets that are left on the agenda, to be counted in finer bins."""
+    def _go_on(self, agenda: Agenda, step: Step, alive: dict[tuple[int, ...], int]) -> None:
+        """Put the sets that are left on the agenda, to be counted in the bins of a step."""
         if not alive:
             return
         sets = np.array(list(alive), np.int64)
         bounds = np.array(list(alive.values()))
         order = np.argsort(-bounds, kind="stable")
-        number = max(1, BATCH // (4 * (self.run.problem.table.n_rows + ladder[0] ** size)))
+        each = self.run.problem.table.n_rows + step.ladder[0] ** step.size
+        number = max(1, BATCH // (4 * each))
         for start in range(0, len(order), number):
             own = order[start : start + number]
-            bound = int(bounds[own[0]])
-            agenda.add(bound, self._scan(agenda, at, task, size, ladder, sets[own]))
+            most = min(step.most, int(bounds[own[0]]))
+            agenda.add(most, self._scan(agenda, step._replace(most=most), sets[own]))
 
     def _space(
         self, slot: int, layer: Layer, sets: Whole, size: int
@@ -454,9 +460,10 @@ class Scan:
         needed = int(extents[sets].prod(axis=1).max()) * layer.channels
         known = self._scratch.get((slot, size))
         if known is None or known[0].cells.shape[1] < needed:
-            if not self.run.claim((2 * size + 1) * needed * 8):
+            scratch = Scratch.of(size, needed, self._weight)
+            if not self.run.claim(scratch.cells.nbytes + scratch.sums.nbytes):
                 return None
-            known = (Scratch.of(size, needed), np.empty((1024, kernels.HEAD + 4 * size), np.int64))
+            known = (scratch, np.empty((1024, kernels.HEAD + 4 * size), np.int64))
             self._scratch[slot, size] = known
         return known
 
@@ -469,22 +476,33 @@ class Scan:
         """
 
         def work(slot: int) -> None:
-            run = self.run
-            goal = run.best - run.scores.offset(len(box.rays))
-            if box.bound < goal:
-                return
-            run.add_counts(NODE)
-            regions = self._regions
-            own = regions.open(box, self._whole(box) if region is None else region, goal)
-            if own is None:
-                return
-            if regions.is_leaf(own):
-                regions.leaf(box, regions.piece(own))
-                return
-            kept = own if self._keeps(own) else None
-            for part in regions.cut(box, own, goal):
-                bound = part.bound + run.scores.offset(len(part.rays))
-                agenda.add(bound, self._refining(agenda, part, kept))
+            run, regions = self.run, self._regions
+            offset = run.scores.offset(len(box.rays))
+            stack = [(box, region)]
+            left = AT_ONCE
+            while stack and not run.halted():
+                own, around = stack.pop()
+                goal = run.best - offset
+                if own.bound < goal:
+                    continue
+                run.add_counts(NODE)
+                around = self._whole(own) if around is None else around
+                inside = regions.open(own, around, goal)
+                if inside is None:
+                    continue
+                if regions.is_leaf(inside):
+                    regions.leaf(own, regions.piece(inside))
+                    continue
+                kept: Region | None = None
+                for part in regions.cut(own, inside, goal):
+                    # What lies near the best value is settled at once, while the rows are at hand.
+                    if left and NEAR * part.bound <= (NEAR + 1) * goal:
+                        stack.append((part, inside))
+                        left -= 1
+                        continue
+                    if kept is None and self._keeps(inside):
+                        kept = inside
+                    agenda.add(part.bound + offset, self._refining(agenda, part, kept))
 
         return work
 

@@ -72,17 +72,24 @@ class Places(NamedTuple):
 class Scratch(NamedTuple):
     """Arrays of one thread: `cells` (k + 1, size) of a set, `sums` (k, size) of its dimensions."""
 
-    cells: Whole
-    sums: Whole
+    cells: NDArray[np.integer[Any]]
+    sums: NDArray[np.integer[Any]]
     places: Places
 
     @classmethod
-    def of(cls, size: int, n_cells: int) -> Scratch:
-        """Room for sets of so many axes with so many cells in all channels."""
+    def of(cls, size: int, n_cells: int, weight: int) -> Scratch:
+        """Room for sets of so many axes with so many cells in all channels.
+
+        `weight` is that of all rows: where it is small, so are the numbers that hold it.
+        """
+        dtype = cell_type(weight)
         places = Places(np.empty(512, np.uint16), np.empty(512, np.uint32))
-        return cls(
-            np.empty((size + 1, n_cells), np.int64), np.empty((size, n_cells), np.int64), places
-        )
+        return cls(np.empty((size + 1, n_cells), dtype), np.empty((size, n_cells), dtype), places)
+
+
+def cell_type(weight: int) -> type[np.integer[Any]]:
+    """The smallest numbers that hold sums of up to this weight, and are fast."""
+    return np.int32 if weight < 1 << 31 else np.int64
 
 
 class Alone(NamedTuple):
@@ -317,7 +324,7 @@ def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
 @kernel
 def bound_set(
     grid: Any, alone: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any,
-    need: int, scratch: Any, records: Any, n_records: int,
+    need: int, interval: bool, scratch: Any, records: Any, n_records: int,
 ) -> int:  # fmt: skip
     """Bound every set of rays on the axes, whose counted cells are `scratch.cells[0]`.
 
@@ -325,9 +332,12 @@ def bound_set(
     the places that reach it (bound NEG where all that may is decided), and the weights (RIGHT,
     WRONG) of the best rule exactly between bins, -1 where none gains the need. Returns the new
     number of records, or -1 where they do not fit.
+
+    With `interval` both ordered rays of the first axis are used together, the counted cells are
+    `scratch.cells[1]`, and nothing is written but the largest bound, into the first record.
     """
     k = axes.size
-    modes = np.empty(k, np.int64)
+    modes = np.full(k, -1)
     chosen = np.empty(k, np.int64)
     outers = np.empty(k + 1, np.int64)  # cells of the dimensions left, at each depth
     inners = np.empty(k + 1, np.int64)  # cells of the dimensions done
@@ -336,13 +346,15 @@ def bound_set(
     dims = np.empty(k, np.int64)
     low, high, corner = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
     loose = np.zeros((k, grid.lone.shape[1]), np.int64)
-    inners[0], kept[0] = 1, 0
-    outers[0] = 1
-    for d in range(k):
-        outers[0] *= extents[d]
-    depth = 0
-    modes[0] = -1
-    while depth >= 0:
+    # the bins of an interval's axis stay as they are; the other dimensions are used one by one
+    begin = 1 if interval else 0
+    width = grid.n_bins[axes[0]] if interval else np.int64(1)
+    inners[begin], kept[begin] = extents[0] if interval else np.int64(1), 0
+    outers[begin] = 1
+    for d in range(begin, k):
+        outers[begin] *= extents[d]
+    depth = begin
+    while depth >= begin:
         axis = axes[depth]
         n_bins = grid.n_bins[axis]
         n_modes = FIRST_SINGLE + grid.first[axis + 1] - grid.first[axis]
@@ -354,7 +366,7 @@ def bound_set(
             )
         modes[depth] += 1
         mode = modes[depth]
-        if mode == FIRST_SINGLE and depth == k - 1 and inner == 1:
+        if mode == FIRST_SINGLE and depth == k - 1 and inner == 1 and not interval:
             n_records = bound_singles(
                 grid, axes, modes, chosen, code[depth], groups, channels, rules, need, scratch,
                 records, n_records,
@@ -374,7 +386,12 @@ def bound_set(
             continue
         chosen[depth] = ray
         code[depth + 1] = code[depth] * rules.n_kinds + rules.kinds[ray]
-        if depth == k - 1 and rules.allowed.size > 0 and not rules.allowed[code[k]]:
+        if (
+            depth == k - 1
+            and rules.allowed.size > 0
+            and not interval
+            and not rules.allowed[code[k]]
+        ):
             continue
         out = scratch.cells[depth + 1]
         if mode < FIRST_SINGLE:
@@ -404,7 +421,9 @@ def bound_set(
         for p in range(groups.labels.size):
             mass = np.int64(0)
             for at in range(outer):
-                mass += out[groups.right[p] * size + at * step]
+                first = groups.right[p] * size + at * step
+                for b in range(width):
+                    mass += out[first + b]
             if mass * groups.plus[p] >= need:
                 hopeful = True
                 break
@@ -413,6 +432,14 @@ def bound_set(
         if depth < k - 1:
             depth += 1
             modes[depth] = -1
+            continue
+        if interval:
+            for p in range(groups.labels.size):
+                bound = bound_interval(
+                    out, size, channels, groups, p, need, kept[k], dims, axes, extents[0], grid,
+                    loose,
+                )  # fmt: skip
+                records[0, BOUND] = max(records[0, BOUND], bound)
             continue
         # One ordered ray beside nothing but excluded levels: what it gains alone bounds it, too.
         ordered = -1
@@ -627,8 +654,9 @@ def scan_sets(
             extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
         count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[0])
         written = bound_set(
-            grid, alone, axes, extents, groups, channels, rules, need, scratch, records, state[1]
-        )
+            grid, alone, axes, extents, groups, channels, rules, need, False, scratch, records,
+            state[1],
+        )  # fmt: skip
         if written < 0:
             return FULL
         state[1] = written
@@ -637,60 +665,92 @@ def scan_sets(
 
 
 @kernel
-def bound_intervals(
-    grid: Any, pairs: Any, groups: Any, channels: int, control: Any, scratch: Any, bounds: Any
-) -> int:
-    """Bound the rules of an interval on one axis and an ordered ray on another.
+def scan_intervals(
+    grid: Any, alone: Any, sets: Any, groups: Any, channels: int, rules: Any, need: int,
+    control: Any, scratch: Any, bounds: Any,
+) -> int:  # fmt: skip
+    """Bound the rules of an interval on the first axis of a set and rays on the others.
 
-    `pairs` (n, 2) are the axis of the interval and the other; `bounds` (n,) receives a bound on
-    what any such rule gains. With the threshold of the other ray in a place, let R and W be the
-    sums over the bins of the first axis of the right weight it covers at most and of the wrong
-    weight it covers at least. An interval from bin i to bin j > i covers at most the bins i … j and
-    at least those between, so it gains at most
+    `sets` (n, k) of k > 1 axes; `bounds` (n,) receives what a rule may gain, NEG where less than
+    `need`. Returns DONE or STOPPED.
+    """
+    k = sets.shape[1]
+    extents = np.empty(k, np.int64)
+    records = np.empty((1, HEAD), np.int64)
+    for s in range(sets.shape[0]):
+        if control[1] != 0:
+            return STOPPED
+        axes = sets[s]
+        for d in range(k):
+            extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
+        count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[1])
+        records[0, BOUND] = NEG
+        bound_set(
+            grid, alone, axes, extents, groups, channels, rules, need, True, scratch, records, 0
+        )
+        bounds[s] = records[0, BOUND]
+    return DONE
+
+
+@kernel
+def bound_interval(
+    cells: Any, size: int, channels: int, groups: Any, p: int, need: int, n_dims: int, dims: Any,
+    axes: Any, extent: int, grid: Any, loose: Any,
+) -> Any:  # fmt: skip
+    """Bound the rules of an interval on the first axis, over all places of the others.
+
+    With the thresholds of the other rays in some places, let R and W be the sums over the first
+    bins of the first axis, of the right weight they cover at most and of the wrong weight they
+    cover at least. An interval from bin i to bin j > i covers at most the bins i … j and at least
+    those between, so it gains at most
 
         plus × (R(j + 1) - R(i)) - minus × (W(j) - W(i + 1)),
 
     a difference of what depends on j and what depends on i: its largest is found in one go.
-    Returns DONE or STOPPED.
     """
-    extents = np.empty(2, np.int64)
-    right = np.empty(256, np.int64)
-    wrong = np.empty(256, np.int64)
-    for s in range(pairs.shape[0]):
-        if control[1] != 0:
-            return STOPPED
-        axes = pairs[s]
-        for d in range(2):
-            extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
-        cells = scratch.cells[0]
-        size = count_set(grid.codes, axes, extents, groups, channels, scratch.places, cells)
-        n_bins, n_places = grid.n_bins[axes[0]], grid.n_bins[axes[1]]
-        bounds[s] = NEG
-        for p in range(groups.labels.size):
-            plus, minus = groups.plus[p], groups.minus[p]
-            but_right = groups.wrong[p] < 0
-            at_wrong = channels - 1 if but_right else groups.wrong[p]
-            for down in range(2):
-                right[:n_bins] = 0
-                wrong[:n_bins] = 0
-                for u in range(n_places):  # from the tightest place to the loosest
-                    row = (u if down else n_places - 1 - u) * extents[0]
-                    own = cells[
-                        groups.right[p] * size + row : groups.right[p] * size + row + n_bins
-                    ]
-                    other = cells[at_wrong * size + row : at_wrong * size + row + n_bins]
-                    sum_right, sum_wrong = np.int64(0), np.int64(0)
-                    least = np.int64(1) << 62
-                    best = NEG
-                    for j in range(n_bins):
-                        right[j] += own[j]
-                        best = max(best, plus * right[j])  # both ends in one bin
-                        best = max(best, plus * (sum_right + right[j]) - minus * sum_wrong - least)
-                        before = plus * sum_right
-                        sum_right += right[j]
-                        sum_wrong += wrong[j]
-                        least = min(least, before - minus * sum_wrong)
-                    for j in range(n_bins):
-                        wrong[j] += other[j] - own[j] if but_right else other[j]
-                    bounds[s] = max(bounds[s], best)
-    return DONE
+    plus, minus = groups.plus[p], groups.minus[p]
+    right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
+    but_right = groups.wrong[p] < 0
+    at_wrong = channels - 1 if but_right else groups.wrong[p]
+    wrong = cells[at_wrong * size : (at_wrong + 1) * size]
+    n_bins = grid.n_bins[axes[0]]
+    place, strides = np.zeros(n_dims, np.int64), np.empty(n_dims, np.int64)
+    step = np.int64(extent)
+    for j in range(n_dims):
+        strides[j] = step
+        step *= grid.n_bins[axes[dims[j]]] + 1
+    best = NEG
+    while True:
+        from_loose, from_tight = np.int64(0), np.int64(0)
+        for j in range(n_dims):
+            from_loose += loose[j, place[j]] * strides[j]
+            from_tight += (place[j] + 1) * strides[j]
+        most = right[from_loose : from_loose + n_bins]
+        least = wrong[from_tight : from_tight + n_bins]
+        least_right = right[from_tight : from_tight + n_bins]
+        mass = np.int64(0)
+        for b in range(n_bins):
+            mass += most[b]
+        hopeful = plus * mass >= need
+        if hopeful:
+            sum_right, sum_wrong = np.int64(0), np.int64(0)
+            before = np.int64(1) << 62
+            for b in range(n_bins):
+                own = plus * most[b]
+                best = max(best, own, own + sum_right - sum_wrong - before)  # ends here
+                lost = minus * (least[b] - least_right[b] if but_right else least[b])
+                sum_wrong += lost
+                before = min(before, sum_right - sum_wrong)  # begins here
+                sum_right += own
+        j = 0
+        # What has too little mass at a place has no more at tighter ones.
+        if n_dims > 0 and not hopeful:
+            place[0] = grid.n_bins[axes[dims[0]]] - 1
+        while j < n_dims:
+            place[j] += 1
+            if place[j] < grid.n_bins[axes[dims[j]]]:
+                break
+            place[j] = 0
+            j += 1
+        if j >= n_dims:
+            return best if best >= need else NEG

@@ -16,7 +16,7 @@ from opdt.engines.search.grid import OTHERS, THIS, Axis
 
 if TYPE_CHECKING:
     from opdt.engines.search.records import Task
-    from opdt.engines.search.scan import Layer, Scan
+    from opdt.engines.search.scan import Layer, Scan, Step
 
 Whole = NDArray[np.int64]
 
@@ -31,8 +31,8 @@ TRIED = 64  # pairs counted at once, the best first, before the others are looke
 class Wide:
     """The pairs of axes of one task that can be kept as bits."""
 
-    def __init__(self, scan: Scan, at: int, task: Task, layer: Layer) -> None:
-        self._scan, self._at, self._task, self._layer = scan, at, task, layer
+    def __init__(self, scan: Scan, task: Task, layer: Layer) -> None:
+        self._scan, self._task, self._layer = scan, task, layer
         self.eligible = np.array([self._bins_of(axis) > 0 for axis in layer.axes], bool)
         self._classes: list[BitAxes] | None = None
         self._packing = threading.Lock()
@@ -163,32 +163,32 @@ class Wide:
             look_up[: axis.n_bins] = np.minimum(middle * bins, bins - 1).astype(np.uint8)
         return look_up[codes]
 
-    def works(self, agenda: Agenda, ladder: tuple[int, ...]) -> Iterator[Work]:
+    def works(self, agenda: Agenda, step: Step) -> Iterator[Work]:
         """Pieces of work that bound all pairs."""
         if not all(own.lone for own in self.classes):
-            self._seed(ladder)
+            self._seed(step)
         for i, one in enumerate(self.classes):
             for j, two in enumerate(self.classes[i:], start=i):
                 cost = one.words.shape[0] * two.words.shape[0] * one.words.shape[1] + 400
-                step = max(1, 400_000_000 // (cost * max(1, two.words.shape[2])))
-                for begin in range(0, one.words.shape[2], step):
-                    end = min(begin + step, one.words.shape[2])
-                    yield self._bounding(agenda, ladder, one, two, i == j, begin, end)
+                number = max(1, 400_000_000 // (cost * max(1, two.words.shape[2])))
+                for begin in range(0, one.words.shape[2], number):
+                    end = min(begin + number, one.words.shape[2])
+                    yield self._bounding(agenda, step, one, two, i == j, begin, end)
 
-    def _seed(self, ladder: tuple[int, ...]) -> None:
+    def _seed(self, step: Step) -> None:
         """Count the pairs of the axes that are best alone: a good rule early."""
-        axes = self._scan.best_axes(self._at, self._task, self._layer, TRIED // 16)
+        axes = self._scan.best_axes(self._task, self._layer, TRIED // 16)
         n = len(self._layer.axes)
         for a in axes:
             others = np.arange(n)
             others = others[others != a]
             sets = np.sort(np.column_stack([np.full(n - 1, a), others]), axis=1)
-            self._scan.count_now(None, self._at, self._task, 2, ladder, sets)
+            self._scan.count_now(None, step, sets)
 
     def _bounding(
         self,
         agenda: Agenda,
-        ladder: tuple[int, ...],
+        step: Step,
         one: BitAxes,
         two: BitAxes,
         same: bool,
@@ -211,12 +211,12 @@ class Wide:
                     one, two, same, begin, end, task.groups, scan.need(task, 2), scan.run.control,
                     counts, right, wrong, found, bounds, state,
                 )  # fmt: skip
-                self._follow(agenda, ladder, found[: state[2]], bounds[: state[2]])
+                self._follow(agenda, step, found[: state[2]], bounds[: state[2]])
                 state[2] = 0
 
         return work
 
-    def _follow(self, agenda: Agenda, ladder: tuple[int, ...], found: Whole, bounds: Whole) -> None:
+    def _follow(self, agenda: Agenda, step: Step, found: Whole, bounds: Whole) -> None:
         """Count the best of the pairs found at once; put the others on the agenda."""
         scan, task = self._scan, self._task
         found = np.sort(found, axis=1)
@@ -225,10 +225,10 @@ class Wide:
         found, bounds = found[kept][order], bounds[kept][order]
         while len(found) and not scan.run.halted():
             best = scan.run.best
-            scan.count_now(agenda, self._at, task, 2, ladder, found[:TRIED])
+            scan.count_now(agenda, step, found[:TRIED])
             found, bounds = found[TRIED:], bounds[TRIED:]
             alive = bounds >= scan.need(task, 2)
             found, bounds = found[alive], bounds[alive]
             if scan.run.best == best:
                 break
-        scan.count_later(agenda, self._at, task, 2, ladder, found, bounds)
+        scan.count_later(agenda, step, found, bounds)
