@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opdt.engines.search.jit import kernel
-from opdt.engines.search.scan_kernels import DONE, FULL, add_rows, bound_set
+from opdt.engines.search.scan_kernels import ALL_WAYS, DONE, FULL, add_rows, bound_set
 
 
 @kernel
@@ -154,8 +154,8 @@ def bound_counts(
                 for at in range(n_cells):
                     total[at] += cells[g * n_cells + at]
         written = bound_set(
-            grid, alone, sets[s], extents[s], groups, channels, rules, need, False, scratch,
-            records, state[1],
+            grid, alone, sets[s], extents[s], groups, channels, rules, need, np.int64(ALL_WAYS),
+            False, scratch, records, state[1],
         )  # fmt: skip
         if written < 0:
             return FULL

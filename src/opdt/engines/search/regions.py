@@ -96,18 +96,14 @@ class Regions:
         k, n = region.levels.shape
         low = np.array(box.low, np.int64)
         tops = np.array(box.high, np.int64) - low
-        own = Region(
-            low, tops, np.empty((k, n), np.int32), np.empty(n, np.int64), np.empty(n, np.int64),
-            np.empty(n, np.int64), region.fixed.copy(),
-        )  # fmt: skip
+        levels, whole = self._room(k, n)
+        fixed = region.fixed.copy()
         count = box_kernels.keep_undecided(
             region.levels, low - region.low, tops, region.gains, region.weights, region.wrong,
-            own.fixed, own.levels, own.gains, own.weights, own.wrong,
+            fixed, levels, *whole,
         )  # fmt: skip
-        own = own._replace(
-            levels=np.ascontiguousarray(own.levels[:, :count]), gains=own.gains[:count].copy(),
-            weights=own.weights[:count].copy(), wrong=own.wrong[:count].copy(),
-        )  # fmt: skip
+        gains, weights, wrong = (sums[:count].copy() for sums in whole)
+        own = Region(low, tops, levels[:, :count].copy(), gains, weights, wrong, fixed)
         if self._host.switches.strips:
             most = box_kernels.most_of_strips(own.levels, tops, own.gains)
         else:
@@ -220,6 +216,13 @@ class Regions:
             part = Box(min(bound, box.bound), box.label, box.rays, low, high)
             parts += halves(part) if is_most_of(part, box) else [part]
         return sorted(parts, key=lambda part: part.bound)
+
+    def _room(self, k: int, n: int) -> tuple[NDArray[np.int32], Whole]:
+        """Room of this thread for the levels of rows, and their gains, weights and errors."""
+        known: NDArray[np.int64] | None = getattr(self._local, "room", None)
+        if known is None or known.size < (k + 1) // 2 * n + 3 * n:
+            known = self._local.room = np.empty((k + 1) // 2 * n + 3 * n, np.int64)
+        return known[3 * n :].view(np.int32)[: k * n].reshape(k, n), known[: 3 * n].reshape(3, n)
 
     def _scratch(self, k: int) -> tuple[Cutting, Whole, Whole]:
         """Scratch of this thread for cutting boxes of `k` sides."""

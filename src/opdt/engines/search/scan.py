@@ -44,7 +44,7 @@ Rows = NDArray[np.int32]
 
 # Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
 LADDER = {
-    1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 20), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
+    1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 16), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
 }  # fmt: skip
 # Evenly filled bins of an axis where an interval stands for two axes.
 INTERVALS = {3: (64, 250), 4: (24, 48), 5: (12, 18), 6: (9,), 7: (6,), 8: (4,)}
@@ -72,6 +72,30 @@ class Layer(NamedTuple):
     maker: AxisMaker
     filled: NDArray[np.bool_]  # (n_axes,) whose rows of `grid.codes` are filled
     lock: threading.Lock
+    modes: list[int]  # how each ray uses its axis: UP, DOWN or as a single ray
+
+    def way(self, rays: tuple[int, ...]) -> int:
+        """How some rays use their axes, as `bound_set` takes it."""
+        at = 0
+        for d, ray in enumerate(rays):
+            mode = self.modes[ray]
+            if mode >= kernels.FIRST_SINGLE or d >= len(kernels.DOWNWARDS):
+                return kernels.ALL_WAYS
+            at |= mode << d
+        return 1 << at if at < 63 else kernels.ALL_WAYS
+
+
+class Alive:
+    """Sets of axes that may hold a better rule: their bounds, and the ways to use them."""
+
+    def __init__(self) -> None:
+        self.bounds: dict[tuple[int, ...], int] = {}
+        self.ways: dict[tuple[int, ...], int] = {}
+
+    def add(self, axes: tuple[int, ...], bound: int, way: int) -> None:
+        """Add one way to use a set of axes."""
+        self.bounds[axes] = max(self.bounds.get(axes, bound), bound)
+        self.ways[axes] = self.ways.get(axes, 0) | way
 
 
 class Step(NamedTuple):
@@ -268,11 +292,10 @@ class Scan:
 
     def count_later(self, agenda: Agenda, step: Step, sets: Whole, gains: Whole) -> None:
         """Put some sets of axes on the agenda with bounds on their gains."""
-        alive: dict[tuple[int, ...], int] = {}
+        alive = Alive()
         offset = self.run.scores.offset(step.size)
         for chosen, gain in zip(map(tuple, sets.tolist()), gains.tolist(), strict=True):
-            bound = gain * step.task.scale + offset
-            alive[chosen] = max(alive.get(chosen, bound), bound)
+            alive.add(chosen, gain * step.task.scale + offset, kernels.ALL_WAYS)
         self._go_on(agenda, step, alive)
 
     def best_axes(self, task: Task, layer: Layer, number: int) -> list[int]:
@@ -332,8 +355,17 @@ class Scan:
             axes, [levels for _, levels in wanted], as_grid(axes, codes, missing), task,
             kernels.n_channels(task.groups), self._alone(task, axes),
             Positions(axes, self.rays.rays, self.rays.tops), maker, np.zeros(len(axes), bool),
-            threading.Lock(),
+            threading.Lock(), self._modes(axes),
         )  # fmt: skip
+
+    def _modes(self, axes: list[Axis]) -> list[int]:
+        """How each ray uses its axis."""
+        modes = [kernels.FIRST_SINGLE] * len(self.rays.rays)
+        for axis in axes:
+            for ray, mode in ((axis.up, kernels.UP), (axis.down, kernels.DOWN)):
+                if ray >= 0:
+                    modes[ray] = mode
+        return modes
 
     def fill(self, layer: Layer, used: Whole) -> None:
         """Fill the rows' bins of the axes that are used, where that is still to be done."""
@@ -368,8 +400,12 @@ class Scan:
         self.run.on_threads(weigh, *zip(*ordered, strict=True))
         return alone
 
-    def _scan(self, agenda: Agenda | None, step: Step, sets: Whole) -> Work:
-        """Count some sets of axes in the first fineness of the ladder."""
+    def _scan(
+        self, agenda: Agenda | None, step: Step, sets: Whole, ways: Whole | None = None
+    ) -> Work:
+        """Count some sets of axes in the first bins of a step; `ways` as `bound_set` takes them."""
+        if ways is None:
+            ways = np.full(len(sets), kernels.ALL_WAYS)
 
         def work(slot: int) -> None:
             run, task, size = self.run, step.task, step.size
@@ -380,11 +416,11 @@ class Scan:
                 return
             scratch, records = space
             state = np.zeros(2, np.int64)
-            alive: dict[tuple[int, ...], int] = {}
+            alive = Alive()
             while not run.halted():
                 begun = int(state[0])
                 ended = kernels.scan_sets(
-                    layer.grid, layer.alone, sets, task.groups, layer.channels,
+                    layer.grid, layer.alone, sets, ways, task.groups, layer.channels,
                     self._sets.rules(size), self.need(task, size), run.control, scratch, records,
                     state,
                 )  # fmt: skip
@@ -407,7 +443,7 @@ class Scan:
         layer: Layer,
         step: Step,
         found: Whole,
-        alive: dict[tuple[int, ...], int],
+        alive: Alive,
     ) -> None:
         """Offer the rules of some records, and keep what may hold better ones."""
         run, task, size = self.run, layer.task, step.size
@@ -432,25 +468,27 @@ class Scan:
                 continue
             if len(step.ladder) > 1:
                 axes = tuple(layer.positions.axis_of[ray] for ray in rays)
-                alive[axes] = max(alive.get(axes, whole), whole)
+                alive.add(axes, whole, layer.way(rays))
             else:
                 box = layer.positions.box(record, size, whole - offset)
                 if box is not None:
                     agenda.add(whole, self._refining(agenda, box, None))
 
-    def _go_on(self, agenda: Agenda, step: Step, alive: dict[tuple[int, ...], int]) -> None:
+    def _go_on(self, agenda: Agenda, step: Step, alive: Alive) -> None:
         """Put the sets that are left on the agenda, to be counted in the bins of a step."""
-        if not alive:
+        if not alive.bounds:
             return
-        sets = np.array(list(alive), np.int64)
-        bounds = np.array(list(alive.values()))
+        sets = np.array(list(alive.bounds), np.int64)
+        bounds = np.array(list(alive.bounds.values()))
+        ways = np.array(list(alive.ways.values()), np.int64)
         order = np.argsort(-bounds, kind="stable")
         each = self.run.problem.table.n_rows + step.ladder[0] ** step.size
         number = max(1, BATCH // (4 * each))
         for start in range(0, len(order), number):
             own = order[start : start + number]
             most = min(step.most, int(bounds[own[0]]))
-            agenda.add(most, self._scan(agenda, step._replace(most=most), sets[own]))
+            work = self._scan(agenda, step._replace(most=most), sets[own], ways[own])
+            agenda.add(most, work)
 
     def _space(
         self, slot: int, layer: Layer, sets: Whole, size: int

@@ -25,6 +25,9 @@ Whole = NDArray[np.int64]
 NEG = -(1 << 62)
 DONE, STOPPED, FULL = 0, 1, 2  # how a kernel ended
 UP, DOWN, FIRST_SINGLE = 0, 1, 2  # how a set uses an axis: along it, against it, by a single ray
+ALL_WAYS = -1  # to use the axes of a set
+# The ways that use an axis downwards, of up to six axes: bits b with bit d of b set.
+DOWNWARDS = np.array([sum(1 << b for b in range(63) if b >> d & 1) for d in range(6)], np.int64)
 # Columns of a record; then follow k rays, k lowest and k highest places, and k places of the best
 # rule exactly between bins.
 BOUND, LABEL, RIGHT, WRONG, HEAD = 0, 1, 2, 3, 4
@@ -324,9 +327,12 @@ def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
 @kernel
 def bound_set(
     grid: Any, alone: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any,
-    need: int, interval: bool, scratch: Any, records: Any, n_records: int,
+    need: int, ways: Any, interval: bool, scratch: Any, records: Any, n_records: int,
 ) -> int:  # fmt: skip
-    """Bound every set of rays on the axes, whose counted cells are `scratch.cells[0]`.
+    """Bound the sets of rays on the axes, whose counted cells are `scratch.cells[0]`.
+
+    `ways` says which sets are of interest: bit b stands for the set that uses the axis d downwards
+    exactly if bit d of b is set; ALL_WAYS stands for all sets.
 
     Writes a record for each set of rays and label that may gain `need`: its bound and the box of
     the places that reach it (bound NEG where all that may is decided), and the weights (RIGHT,
@@ -342,6 +348,7 @@ def bound_set(
     outers = np.empty(k + 1, np.int64)  # cells of the dimensions left, at each depth
     inners = np.empty(k + 1, np.int64)  # cells of the dimensions done
     code = np.zeros(k + 1, np.int64)  # of the kinds of the rays so far
+    live = np.full(k + 1, ways)  # the ways that agree with the rays so far
     kept = np.empty(k + 1, np.int64)  # ordered dimensions so far
     dims = np.empty(k, np.int64)
     low, high, corner = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
@@ -366,7 +373,13 @@ def bound_set(
             )
         modes[depth] += 1
         mode = modes[depth]
-        if mode == FIRST_SINGLE and depth == k - 1 and inner == 1 and not interval:
+        if (
+            mode == FIRST_SINGLE
+            and depth == k - 1
+            and inner == 1
+            and begin == 0
+            and ways == ALL_WAYS
+        ):
             n_records = bound_singles(
                 grid, axes, modes, chosen, code[depth], groups, channels, rules, need, scratch,
                 records, n_records,
@@ -384,6 +397,14 @@ def bound_set(
             ray = grid.single_ray[single]
         if ray < 0 or not may_stand(grid, axes, modes, depth, rules.once):
             continue
+        if ways != ALL_WAYS:
+            if mode >= FIRST_SINGLE:
+                continue
+            live[depth + 1] = live[depth] & (
+                DOWNWARDS[depth] if mode == DOWN else ~DOWNWARDS[depth]
+            )
+            if live[depth + 1] == 0:
+                continue
         chosen[depth] = ray
         code[depth + 1] = code[depth] * rules.n_kinds + rules.kinds[ray]
         if (
@@ -636,12 +657,13 @@ def bound_places(
 
 @kernel
 def scan_sets(
-    grid: Any, alone: Any, sets: Any, groups: Any, channels: int, rules: Any, need: int,
+    grid: Any, alone: Any, sets: Any, ways: Any, groups: Any, channels: int, rules: Any, need: int,
     control: Any, scratch: Any, records: Any, state: Any,
 ) -> int:  # fmt: skip
     """Count and bound the sets of axes from `state[0]` on.
 
-    `state` is [next set, records written]; `sets` (n_sets, k) ascending axes. Returns DONE, STOPPED
+    `state` is [next set, records written]; `sets` (n_sets, k) ascending axes, `ways` (n_sets,) how
+    they are used. Returns DONE, STOPPED
     (by `control[1]`), or FULL where the records of the next set did not fit any more.
     """
     k = sets.shape[1]
@@ -654,8 +676,8 @@ def scan_sets(
             extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
         count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[0])
         written = bound_set(
-            grid, alone, axes, extents, groups, channels, rules, need, False, scratch, records,
-            state[1],
+            grid, alone, axes, extents, groups, channels, rules, need, ways[state[0]], False,
+            scratch, records, state[1],
         )  # fmt: skip
         if written < 0:
             return FULL
@@ -686,8 +708,9 @@ def scan_intervals(
         count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[1])
         records[0, BOUND] = NEG
         bound_set(
-            grid, alone, axes, extents, groups, channels, rules, need, True, scratch, records, 0
-        )
+            grid, alone, axes, extents, groups, channels, rules, need, np.int64(ALL_WAYS), True,
+            scratch, records, 0,
+        )  # fmt: skip
         bounds[s] = records[0, BOUND]
     return DONE
 
