@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.entangled import entangled
 from engines.search.reference import best_gain, mass_of
 from engines.search.rows import Rows
 from engines.search.support import examples
+from entangled import entangled
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.search import SearchEngine, Switches, kernels, polish
 from opdt.engines.search.field import Field

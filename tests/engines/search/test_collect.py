@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.entangled import entangled
 from engines.search.every_rule import Listed, every_rule, make_cramped, one_per_pattern
 from engines.search.support import examples, make_eager, switches
+from entangled import entangled
 from naive import Naive
 from opdt.engines.search import RowLimit, Searcher, Switches, position_kernels
 from opdt.engines.search.collect import GRACE, Gather
