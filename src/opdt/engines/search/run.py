@@ -57,13 +57,15 @@ class Switches:
         Count rows of two-valued rays by bits.
     merging : bool
         Put rows together that no condition tells apart.
-    pairwise : bool
-        Bound an interval and another ray on two axes before they are counted on three.
+    spans : bool
+        Bound an interval beside other rays with one axis for both of its ends.
+    alone : bool
+        Bound an ordered ray beside excluded levels by what it gains alone.
     strips : bool
         Bound a box by what each of its sides can add alone.
     large_rows, large_rays : int
         Tables with more rows, or with more rays, are searched by counting cells of binned
-        features first.
+        features first; so are those with more than a third as many single rays.
     """
 
     seeding: bool = True
@@ -74,7 +76,8 @@ class Switches:
     prices: bool = True
     bits: bool = True
     merging: bool = True
-    pairwise: bool = True
+    spans: bool = True
+    alone: bool = True
     strips: bool = True
     large_rows: int = 20_000
     large_rays: int = 600

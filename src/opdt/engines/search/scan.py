@@ -234,7 +234,7 @@ class Scan:
 
     def _split(self, layer: Layer, sets: Whole) -> tuple[Whole, Whole]:
         """Sets of axes, and those with an interval: its axis first, and only once."""
-        if sets.shape[1] < 3 or not self.run.switches.pairwise:
+        if sets.shape[1] < 3 or not self.run.switches.spans:
             return sets, sets[:0]
         ordered = np.array([axis.edges is not None and not axis.singles for axis in layer.axes])
         twice = (sets[:, 1:] == sets[:, :-1]) & ordered[sets[:, 1:]]
@@ -386,7 +386,8 @@ class Scan:
     def _alone(self, task: Task, axes: list[Axis]) -> Alone:
         """What ordered rays gain by themselves, where there are many levels to be excluded."""
         ordered = [(a, axis) for a, axis in enumerate(axes) if axis.edges is not None]
-        if not ordered or sum(len(axis.singles) for axis in axes) < MANY_LEVELS:
+        n_singles = sum(len(axis.singles) for axis in axes)
+        if not ordered or n_singles < MANY_LEVELS or not self.run.switches.alone:
             return Alone.none()
         bins = max(axis.n_bins for _, axis in ordered)
         alone = Alone.room(len(task.groups.labels), len(axes), bins)
