@@ -25,6 +25,13 @@ def agrees(problem: Problem, seed: int) -> None:
     assert shown(solve(problem, TableScanner(parts))) == shown(expected)
 
 
+def suits(problem: Problem) -> bool:
+    """Whether partitions take the problem: no gains of rows, and weights of few digits."""
+    weights = problem.table.weights
+    exact = weights is None or bool((np.round(weights, 6) == weights).all())
+    return exact and isinstance(problem.objective, VolumeImpurity)
+
+
 @pytest.mark.parametrize("emphasis", [name for name in EMPHASES if name != "gains"])
 def test_any_small_problem_is_solved_as_in_memory(emphasis: str) -> None:
     @settings(max_examples=40)
@@ -41,7 +48,7 @@ def test_problems_of_one_sort_are_solved_as_in_memory(sort: str) -> None:
     @given(SEEDS)
     def check(seed: int) -> None:
         problem = SORTS[sort](np.random.default_rng(seed))
-        if isinstance(problem.objective, VolumeImpurity):
+        if suits(problem):
             agrees(problem, seed)
 
     check()
@@ -52,5 +59,5 @@ def test_problems_of_one_sort_are_solved_as_in_memory(sort: str) -> None:
 def test_very_many_problems_of_one_sort_are_solved_as_in_memory(sort: str) -> None:
     for seed in range(400):
         problem = SORTS[sort](np.random.default_rng(seed))
-        if isinstance(problem.objective, VolumeImpurity):
+        if suits(problem):
             agrees(problem, seed)

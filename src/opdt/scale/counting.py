@@ -197,7 +197,7 @@ class Counting:
                 if value > standing.best and standing.is_fine(right + wrong, wrong):
                     box = layer.positions.corner(record, size, value)
                     standing.take(Found(value, label, box.rays, box.high))
-            bound *= self._task.scale
+            bound = self._task.most(bound)
             if bound + offset >= standing.best:
                 found = layer.positions.box(record, size, bound)
                 if found is not None:

@@ -155,7 +155,7 @@ def bound_counts(
                     total[at] += cells[g * n_cells + at]
         written = bound_set(
             grid, alone, sets[s], extents[s], groups, channels, rules, need, np.int64(ALL_WAYS),
-            False, scratch, records, state[1],
+            np.int64(0), scratch, records, state[1],
         )  # fmt: skip
         if written < 0:
             return FULL

@@ -37,6 +37,7 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = regions.LEAF_ROWS
     for name, value in {
         "LEAF_ROWS": dict.fromkeys(sizes, 3),
+        "LEAF_STEPS": 4,
         "FEW_ROWS": 2,
         "FEW_POSITIONS": 1,
         "INNER_BINS": dict.fromkeys(sizes, 3),

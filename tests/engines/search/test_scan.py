@@ -71,15 +71,15 @@ def test_no_interval_beside_other_rays_gains_more_than_its_bound(
     if seed % 3 == 0 and k == 2:
         others = others * 2  # two intervals
     sets = np.array([[first, *others]])
-    bounds = np.empty(1, np.int64)
-    kernels.scan_intervals(
-        data.grid, Alone.none(), sets, data.groups, 2, data.rules, need, np.zeros(8, np.int64),
-        data.scratch, bounds,
+    records = np.empty((1, kernels.HEAD), np.int64)
+    kernels.scan_sets(
+        data.grid, Alone.none(), sets, np.array([kernels.ALL_WAYS]), 1, data.groups, 2, data.rules,
+        need, np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
     )  # fmt: skip
     for ways in product([False, True], repeat=len(others)):
         if len(set(others)) == len(others) or ways == (False, True):
             best = data.best([(first, False), (first, True), *zip(others, ways, strict=True)])
-            assert best < need or best <= bounds[0]
+            assert best < need or best <= records[0, kernels.BOUND]
 
 
 @given(seed=SEEDS, k=st.integers(1, 3), need=st.integers(-3, 8), drawn=st.integers(0, 255))
@@ -92,7 +92,7 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
     ways = np.array([asked if asked else kernels.ALL_WAYS])
     records, state = np.empty((64, kernels.HEAD + 4 * k), np.int64), np.zeros(2, np.int64)
     kernels.scan_sets(
-        data.grid, Alone.none(), np.arange(k)[None], ways, data.groups, 2, data.rules, need,
+        data.grid, Alone.none(), np.arange(k)[None], ways, 0, data.groups, 2, data.rules, need,
         np.zeros(8, np.int64), data.scratch, records, state,
     )  # fmt: skip
     bounds: dict[tuple[int, ...], int] = {}

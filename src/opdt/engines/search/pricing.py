@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,9 +59,38 @@ class Price:
         return cls(added, allowance)
 
 
-def find_price(
+class UnitPrice(NamedTuple):
+    """The same for all rows of a class: what a unit of weight has added, right or wrong."""
+
+    right: int
+    wrong: int
+    allowance: int
+
+    @classmethod
+    def of(cls, limits: Limits, prices: tuple[int, int, int], most: int) -> UnitPrice | None:
+        """Prices in whole units of value; at most `most` is added to wrong rows.
+
+        None where nothing is left of them, or the sums would not fit.
+        """
+        a, b = limits.numerator, limits.denominator
+        coverage, errors = min(prices[0] // FINE, most), prices[1] // FINE
+        precision = prices[2] // (FINE * b)
+        largest = max(coverage * limits.least, errors * min(limits.most, LARGEST), precision * b)
+        if not (coverage or errors or precision) or largest > LARGEST:
+            return None
+        return cls(
+            coverage + precision * (b - a), coverage - errors - precision * a,
+            coverage * limits.least - errors * limits.most,
+        )  # fmt: skip
+
+    def added(self, weights: Whole, wrong: Whole) -> Whole:
+        """What each row has added, by its weight and its error weight."""
+        return self.right * (weights - wrong) + self.wrong * wrong
+
+
+def find_prices(
     field: Field, flags: Flags, limits: Limits, depth: int, halted: Callable[[], bool]
-) -> Price | None:
+) -> tuple[int, int, int] | None:
     """Prices at which the best greedy rule is about to meet the limits; None if it does for free.
 
     A price is bisected until the greedy rule turns from missing its limit to meeting it, one
@@ -86,9 +116,7 @@ def find_price(
                 else:
                     high = prices[at]
             prices[at] = high
-    if tried.best is None or not any(tried.best):
-        return None
-    return Price.of(field, limits, tried.best)
+    return tried.best if tried.best is not None and any(tried.best) else None
 
 
 class _Trials:

@@ -12,21 +12,37 @@ from numpy.typing import NDArray
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import Axis
+from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import Ray
 from opdt.engines.search.scan_kernels import Groups
 from opdt.engines.search.scores import Scores
 from opdt.rules import Op
 
 Whole = NDArray[np.int64]
+PARTS = 64  # of a unit of gain, in which prices of limits are counted
 
 
 class Task(NamedTuple):
-    """Rows by group with the passes over them, and how their counts become values."""
+    """Rows by group with the passes over them, and how their counts become values.
+
+    With limits on rows that have a price, the gains of the groups are priced ones, in `parts` of a
+    unit, and every rule within the limits has `allowance` parts more than its own gain.
+    """
 
     groups: Groups
     order: NDArray[np.intp]
     scale: int  # values per unit of gain
     error: int  # value that a unit of the wrong group costs besides
+    parts: int = 1
+    allowance: int = 0
+
+    def priced(self, price: UnitPrice) -> Task:
+        """The task of one label with prices; rounded so that nothing is added too little."""
+        plus = PARTS * self.groups.plus - (-PARTS * price.right // self.scale)
+        minus = PARTS * self.groups.minus + (-PARTS * price.wrong // self.scale)
+        groups = self.groups._replace(plus=plus, minus=minus)
+        allowance = PARTS * price.allowance // self.scale
+        return self._replace(groups=groups, parts=PARTS, allowance=allowance)
 
     def value(self, at: int, right: int, wrong: int) -> int:
         """The value of covering these weights by a rule of the pass `at`."""
@@ -35,7 +51,11 @@ class Task(NamedTuple):
 
     def need(self, best: int) -> int:
         """The least gain, in units of the kernels, of a cover worth at least so much."""
-        return -(-best // self.scale)
+        return -(-best // self.scale) * self.parts + self.allowance
+
+    def most(self, bound: int) -> int:
+        """The value of a cover at most, from a bound on its gain in units of the kernels."""
+        return (bound - self.allowance) // self.parts * self.scale
 
 
 def group_classes(classes: Sequence[int], w: Fraction, n_classes: int) -> tuple[Whole, Groups]:

@@ -13,6 +13,7 @@ from opdt.engines.search import box_kernels
 from opdt.engines.search.boxes import Box, halves, is_most_of
 from opdt.engines.search.exact import Piece
 from opdt.engines.search.polish import Expired
+from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.scores import Scores
 from opdt.problem import Problem
 
@@ -20,11 +21,15 @@ Whole = NDArray[np.int64]
 
 # Undecided rows of a box of so many dimensions that are left to the exact kernels.
 LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
+LEAF_STEPS = 10_000_000  # or rows times positions on all rays but two, which are swept over
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of a dimension when a box of so many is cut.
-INNER_BINS = {1: 512, 2: 160, 3: 28, 4: 16, 5: 9, 6: 6, 7: 5, 8: 4}
+INNER_BINS = {1: 512, 2: 160, 3: 40, 4: 16, 5: 9, 6: 6, 7: 5, 8: 4}
 MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
+
+
+FREE = UnitPrice(0, 0, 0)
 
 
 class Host(Protocol):
@@ -54,7 +59,8 @@ class Region(NamedTuple):
     """The undecided rows of a box, and the sums of those that it covers always.
 
     `low` and `tops` (k,) are the box's loosest positions and its extents, `levels` (k, n) are
-    counted from `low`; `fixed` is [gain, weight, error weight].
+    counted from `low`; `fixed` is [gain, weight, error weight]. With a `price` of limits on rows,
+    `gains` and `fixed` are priced, less the allowance.
     """
 
     low: Whole
@@ -64,6 +70,7 @@ class Region(NamedTuple):
     weights: Whole
     wrong: Whole
     fixed: Whole
+    price: UnitPrice = FREE
 
 
 class Cutting(NamedTuple):
@@ -103,7 +110,9 @@ class Regions:
             fixed, levels, *whole,
         )  # fmt: skip
         gains, weights, wrong = (sums[:count].copy() for sums in whole)
-        own = Region(low, tops, levels[:, :count].copy(), gains, weights, wrong, fixed)
+        own = Region(
+            low, tops, levels[:, :count].copy(), gains, weights, wrong, fixed, region.price
+        )
         if self._host.switches.strips:
             most = box_kernels.most_of_strips(own.levels, tops, own.gains)
         else:
@@ -111,19 +120,27 @@ class Regions:
         return None if own.fixed[0] + most < goal else own
 
     def piece(self, region: Region) -> Piece:
-        """The rows of a region for the exact kernels."""
-        host = self._host
+        """The rows of a region for the exact kernels, with their true gains."""
+        host, price = self._host, region.price
+        gains, (fixed, weight, wrong) = region.gains, region.fixed.tolist()
+        if price != FREE:
+            gains = gains - price.added(region.weights, region.wrong)
+            fixed += price.allowance - price.right * (weight - wrong) - price.wrong * wrong
         return Piece(
-            region.levels, region.tops, region.gains, region.weights, region.wrong,
-            tuple(region.fixed.tolist()), host.limits, host.problem.constraints.bounds_rows,
+            region.levels, region.tops, gains, region.weights, region.wrong,
+            (fixed, weight, wrong), host.limits, host.problem.constraints.bounds_rows,
             host.scores.with_errors, host.expired,
         )  # fmt: skip
 
     def is_leaf(self, region: Region, most_rows: int | None = None) -> bool:
         """Whether a box is small enough for the exact kernels."""
-        most_rows = LEAF_ROWS[len(region.tops)] if most_rows is None else most_rows
-        few = float(np.prod(region.tops.astype(float))) <= FEW_POSITIONS**2
-        return len(region.gains) <= most_rows or few
+        tops, n_rows = np.sort(region.tops).astype(float), len(region.gains)
+        if tops.prod() <= FEW_POSITIONS**2:
+            return True
+        if most_rows is not None:
+            return n_rows <= most_rows
+        few = len(tops) > 2 and n_rows * tops[:-2].prod() <= LEAF_STEPS
+        return few or n_rows <= LEAF_ROWS[len(tops)]
 
     def leaf(self, box: Box, piece: Piece) -> None:
         """Settle a box exactly, and offer what it holds."""

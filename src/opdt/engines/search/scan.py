@@ -26,11 +26,12 @@ from opdt.engines.search.agenda import Agenda, Halted, Work
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
 from opdt.engines.search.jit import announce_compilation
+from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import fill_levels
-from opdt.engines.search.records import Positions, Task, group_classes
-from opdt.engines.search.regions import Region, Regions
+from opdt.engines.search.records import PARTS, Positions, Task, group_classes
+from opdt.engines.search.regions import FREE, Region, Regions
 from opdt.engines.search.scan_kernels import Alone, Groups, Scratch
-from opdt.engines.search.seeding import sample_rules
+from opdt.engines.search.seeding import sample_prices, sample_rules
 from opdt.engines.search.sets import AxisSets
 from opdt.engines.search.wide import WIDE, Wide
 from opdt.problem import VolumeImpurity
@@ -119,6 +120,7 @@ class Scan:
         self.run = run
         self.rays = run.prepared.rays
         self._gains: dict[int, tuple[Whole, Whole]] = {}
+        self._priced: dict[int, Whole] = {}
         self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
         self._layers: dict[tuple[int, int, int, bool], Layer] = {}
         self._making = threading.Lock()
@@ -148,7 +150,37 @@ class Scan:
         if (weights == 1).all():
             weights = groups.weights  # each is one
         groups = groups._replace(starts=starts.astype(np.int64), weights=weights)
-        return [Task(groups, order, scores.scale, int(scores.with_errors))]
+        whole = Task(groups, order, scores.scale, int(scores.with_errors))
+        if not self._prices:
+            return [whole]
+        # prices are those of one class, so that each has a pass of its own
+        tasks = []
+        for at, label in enumerate(groups.labels.tolist()):
+            one = {
+                name: getattr(groups, name)[at : at + 1]
+                for name in ("labels", "right", "wrong", "plus", "minus")
+            }
+            single = whole._replace(groups=groups._replace(**one))
+            price = self._prices.get(label)
+            tasks.append(single if price is None else single.priced(price))
+        return tasks
+
+    @cached_property
+    def _prices(self) -> dict[int, UnitPrice]:
+        """The prices of limits on rows, by label; none where they are of no use."""
+        run, scores = self.run, self.run.scores
+        objective = run.problem.objective
+        limited = run.problem.constraints.bounds_rows and run.switches.prices
+        many = len(objective.labels) > FEW_LABELS
+        if not limited or many or not isinstance(objective, VolumeImpurity) or scores.scale < PARTS:
+            return {}
+        most = (objective.w.numerator - objective.w.denominator) * scores.scale
+        prices = {}
+        for label, fine in sample_prices(run).items():
+            price = UnitPrice.of(run.limits, fine, most)
+            if price is not None:
+                prices[label] = price
+        return prices
 
     def _task_of_gains(self, label: int) -> Task:
         """Any gains per row, in values: those with a positive one, then the others."""
@@ -175,6 +207,17 @@ class Scan:
                 self._gains = {}
             self._gains[label] = known
         return known
+
+    def _priced_gains(self, label: int) -> tuple[Whole, Whole]:
+        """As `gains`, with the prices of limits added to the values."""
+        gains, wrong = self.gains(label)
+        price = self._prices.get(label)
+        if price is None:
+            return gains, wrong
+        if label not in self._priced:
+            weights = self.run.problem.objective.weights
+            self._priced[label] = gains + price.added(weights, wrong)
+        return self._priced[label], wrong
 
     def need(self, task: Task, size: int) -> int:
         """The least gain, in units of the kernels, of a rule worth looking at."""
@@ -260,15 +303,18 @@ class Scan:
                 space = self._space(slot, layer, left, size - 1)
                 if space is None:
                     return
-                need, bounds = self.need(task, size), np.empty(len(left), np.int64)
-                ended = kernels.scan_intervals(
-                    layer.grid, layer.alone, left, task.groups, layer.channels,
-                    self._sets.rules(size), need, run.control, space[0], bounds,
+                need = self.need(task, size)
+                records = np.empty((len(left), kernels.HEAD), np.int64)
+                ended = kernels.scan_sets(
+                    layer.grid, layer.alone, left, np.full(len(left), kernels.ALL_WAYS), 1,
+                    task.groups, layer.channels, self._sets.rules(size), need, run.control,
+                    space[0], records, np.zeros(2, np.int64),
                 )  # fmt: skip
                 if ended == kernels.STOPPED:
                     return
                 run.add_counts(np.array([0, len(left), 0, 0]))
-                left, bounds = left[bounds >= need], bounds[bounds >= need]
+                alive = records[:, kernels.BOUND] >= need
+                left, bounds = left[alive], records[alive, kernels.BOUND]
                 if not len(left):
                     return
             plain = np.sort(np.column_stack([left[:, 0], left]), axis=1)
@@ -295,7 +341,7 @@ class Scan:
         alive = Alive()
         offset = self.run.scores.offset(step.size)
         for chosen, gain in zip(map(tuple, sets.tolist()), gains.tolist(), strict=True):
-            alive.add(chosen, gain * step.task.scale + offset, kernels.ALL_WAYS)
+            alive.add(chosen, step.task.most(gain) + offset, kernels.ALL_WAYS)
         self._go_on(agenda, step, alive)
 
     def best_axes(self, task: Task, layer: Layer, number: int) -> list[int]:
@@ -421,7 +467,7 @@ class Scan:
             while not run.halted():
                 begun = int(state[0])
                 ended = kernels.scan_sets(
-                    layer.grid, layer.alone, sets, ways, task.groups, layer.channels,
+                    layer.grid, layer.alone, sets, ways, 0, task.groups, layer.channels,
                     self._sets.rules(size), self.need(task, size), run.control, scratch, records,
                     state,
                 )  # fmt: skip
@@ -464,7 +510,7 @@ class Scan:
                     run.offer(value, label, rays, hint)
             if bound == kernels.NEG or agenda is None:
                 continue
-            whole = min(step.most, bound * task.scale + offset)
+            whole = min(step.most, task.most(bound) + offset)
             if whole < run.best:
                 continue
             if len(step.ladder) > 1:
@@ -561,7 +607,7 @@ class Scan:
 
     def _whole(self, box: Box) -> Region:
         """All rows, seen from a box."""
-        gains, wrong = self.gains(box.label)
+        gains, wrong = self._priced_gains(box.label)
         levels = np.empty((len(box.rays), len(gains)), np.int32)
         for out, index, low, high in zip(levels, box.rays, box.low, box.high, strict=True):
             ray, n_values = self.rays.rays[index], self.rays.n_values(self.rays.rays[index])
@@ -572,7 +618,9 @@ class Scan:
                 fill_levels(out, ray, codes, n_values)
         lows, highs = np.array(box.low, np.int64), np.array(box.high, np.int64)
         weights = self.run.problem.objective.weights
-        return Region(lows, highs - lows, levels, gains, weights, wrong, np.zeros(3, np.int64))
+        price = self._prices.get(box.label, FREE)
+        fixed = np.array([-price.allowance, 0, 0], np.int64)
+        return Region(lows, highs - lows, levels, gains, weights, wrong, fixed, price)
 
     # -- ties ----------------------------------------------------------------------------------
 

@@ -327,7 +327,7 @@ def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
 @kernel
 def bound_set(
     grid: Any, alone: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any,
-    need: int, ways: Any, interval: bool, scratch: Any, records: Any, n_records: int,
+    need: int, ways: Any, begin: int, scratch: Any, records: Any, n_records: int,
 ) -> int:  # fmt: skip
     """Bound the sets of rays on the axes, whose counted cells are `scratch.cells[0]`.
 
@@ -339,8 +339,9 @@ def bound_set(
     WRONG) of the best rule exactly between bins, -1 where none gains the need. Returns the new
     number of records, or -1 where they do not fit.
 
-    With `interval` both ordered rays of the first axis are used together, the counted cells are
-    `scratch.cells[1]`, and nothing is written but the largest bound, into the first record.
+    With `begin` 1 instead of 0, both ordered rays of the first axis are used together, the counted
+    cells are `scratch.cells[1]`, and nothing is written but the largest bound, into the first
+    record.
     """
     k = axes.size
     modes = np.full(k, -1)
@@ -354,7 +355,7 @@ def bound_set(
     low, high, corner = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
     loose = np.zeros((k, grid.lone.shape[1]), np.int64)
     # the bins of an interval's axis stay as they are; the other dimensions are used one by one
-    begin = 1 if interval else 0
+    interval = begin == 1
     width = grid.n_bins[axes[0]] if interval else np.int64(1)
     inners[begin], kept[begin] = extents[0] if interval else np.int64(1), 0
     outers[begin] = 1
@@ -657,61 +658,38 @@ def bound_places(
 
 @kernel
 def scan_sets(
-    grid: Any, alone: Any, sets: Any, ways: Any, groups: Any, channels: int, rules: Any, need: int,
-    control: Any, scratch: Any, records: Any, state: Any,
+    grid: Any, alone: Any, sets: Any, ways: Any, begin: int, groups: Any, channels: int,
+    rules: Any, need: int, control: Any, scratch: Any, records: Any, state: Any,
 ) -> int:  # fmt: skip
     """Count and bound the sets of axes from `state[0]` on.
 
     `state` is [next set, records written]; `sets` (n_sets, k) ascending axes, `ways` (n_sets,) how
-    they are used. Returns DONE, STOPPED
-    (by `control[1]`), or FULL where the records of the next set did not fit any more.
+    they are used, `begin` as in `bound_set`: with 1, `records` has a row for each set. Returns
+    DONE, STOPPED (by `control[1]`), or FULL where the records of the next set did not fit any more.
     """
     k = sets.shape[1]
     extents = np.empty(k, np.int64)
     while state[0] < sets.shape[0]:
         if control[1] != 0:
             return STOPPED
-        axes = sets[state[0]]
+        s = state[0]
+        axes = sets[s]
         for d in range(k):
             extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
-        count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[0])
+        cells = scratch.cells[begin]
+        count_set(grid.codes, axes, extents, groups, channels, scratch.places, cells)
+        own = records
+        if begin == 1:
+            records[s, BOUND] = NEG
+            own = records[s : s + 1]
         written = bound_set(
-            grid, alone, axes, extents, groups, channels, rules, need, ways[state[0]], False,
-            scratch, records, state[1],
+            grid, alone, axes, extents, groups, channels, rules, need, ways[s], begin, scratch, own,
+            state[1],
         )  # fmt: skip
         if written < 0:
             return FULL
         state[1] = written
         state[0] += 1
-    return DONE
-
-
-@kernel
-def scan_intervals(
-    grid: Any, alone: Any, sets: Any, groups: Any, channels: int, rules: Any, need: int,
-    control: Any, scratch: Any, bounds: Any,
-) -> int:  # fmt: skip
-    """Bound the rules of an interval on the first axis of a set and rays on the others.
-
-    `sets` (n, k) of k > 1 axes; `bounds` (n,) receives what a rule may gain, NEG where less than
-    `need`. Returns DONE or STOPPED.
-    """
-    k = sets.shape[1]
-    extents = np.empty(k, np.int64)
-    records = np.empty((1, HEAD), np.int64)
-    for s in range(sets.shape[0]):
-        if control[1] != 0:
-            return STOPPED
-        axes = sets[s]
-        for d in range(k):
-            extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
-        count_set(grid.codes, axes, extents, groups, channels, scratch.places, scratch.cells[1])
-        records[0, BOUND] = NEG
-        bound_set(
-            grid, alone, axes, extents, groups, channels, rules, need, np.int64(ALL_WAYS), True,
-            scratch, records, 0,
-        )  # fmt: skip
-        bounds[s] = records[0, BOUND]
     return DONE
 
 

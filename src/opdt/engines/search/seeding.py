@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field
+from opdt.engines.search.pricing import find_prices
 from opdt.problem import Objective, Problem, RowGains, VolumeImpurity
 from opdt.solution import Budget, StopReason
 from opdt.table import Column, Table
@@ -57,6 +60,9 @@ def beam(run: Run, root: Field, flags: kernels.Flags) -> None:
 SAMPLE = 20_000  # rows of the sample that a large table starts from, a fifth of them at most
 LEAST_SAMPLE = 1_000
 SAMPLE_SECONDS = 1.5  # and how long it may be searched, a tenth of the time at most
+MARGIN = 0.03  # by which limits on rows are stricter in the sample
+PRICED_ROWS = 4_000  # rows on which prices of limits are looked for
+MOST_LEVELS = 100_000_000  # and levels of all rays on these rows
 N_RULES = 8  # rules of the sample that are tried on all rows
 
 
@@ -69,12 +75,13 @@ def sample_rules(run: Run) -> None:
     size = min(SAMPLE, n_rows // 5)
     if size < LEAST_SAMPLE:
         return
-    rows = np.sort(np.random.default_rng(0).permutation(n_rows)[:size])
     seconds = min(SAMPLE_SECONDS, 0.1 * max(0.0, run.clock.remaining()))
     cancel = run.clock.budget.cancel
     budget = Budget(seconds=seconds, threads=run.clock.budget.threads, cancel=cancel)
     switches = replace(run.switches, seeding=False)
-    solution = SearchEngine(switches=switches).solve(_sampled(problem, rows), budget)
+    solution = SearchEngine(switches=switches).solve(
+        _sampled(problem, _rows(n_rows, size), MARGIN), budget
+    )
     if solution.stopped_by is StopReason.INTERRUPTED:
         raise KeyboardInterrupt  # it was meant for the whole search
     found = [solution.rule, *(point.rule for point in reversed(solution.trace))]
@@ -83,8 +90,39 @@ def sample_rules(run: Run) -> None:
             run.take_start(problem.lower(rule))
 
 
-def _sampled(problem: Problem, rows: NDArray[np.int64]) -> Problem:
-    """The problem on some rows; row constraints are left to the whole."""
+def sample_prices(run: Run) -> dict[int, tuple[int, int, int]]:
+    """Prices of limits on rows by label, found on a sample; see `pricing.find_prices`."""
+    from opdt.engines.search.run import Prepared, Run
+    from opdt.engines.search.small import Sweep
+
+    problem = run.problem
+    n_rows, n_rays = problem.table.n_rows, len(run.prepared.rays.rays)
+    size = min(n_rows, PRICED_ROWS, MOST_LEVELS // max(1, n_rays))
+    if size < LEAST_SAMPLE and size < n_rows:
+        return {}
+    small = _sampled(problem, _rows(n_rows, size), 0)
+    on_rows = replace(run.switches, large_rows=n_rows, large_rays=n_rays * 3)
+    own = Run(small, Prepared(small), run.clock, on_rows)
+    sweep = Sweep(own)
+    found = {}
+    for base in own.bases:
+        prices = find_prices(
+            base, sweep.flags(base), own.limits, problem.structure.depth, run.halted
+        )
+        if prices is not None:
+            # values of the sample have a scale of their own
+            a, b, c = (price * run.scores.scale // own.scores.scale for price in prices)
+            found[base.label] = (a, b, c)
+    return found
+
+
+def _rows(n_rows: int, size: int) -> NDArray[np.int64]:
+    """A sample of the rows, always the same."""
+    return np.sort(np.random.default_rng(0).permutation(n_rows)[:size])
+
+
+def _sampled(problem: Problem, rows: NDArray[np.int64], margin: float) -> Problem:
+    """The problem on some rows, with limits in proportion, the stricter by a margin."""
     table = problem.table
     columns = []
     for column in table.columns:
@@ -103,5 +141,11 @@ def _sampled(problem: Problem, rows: NDArray[np.int64]) -> Problem:
     else:
         assert isinstance(gains, VolumeImpurity)
         objective = replace(gains, classes=gains.classes[rows], weights=gains.weights[rows])
-    free = replace(problem.constraints, min_coverage=0, min_precision=0.0, max_errors=None)
-    return Problem(small, problem.structure, problem.groups, objective, free)
+    share = int(objective.weights.sum()) / max(1, int(gains.weights.sum()))
+    asked = problem.constraints
+    least: float = min(1.0, asked.min_coverage * (1 + margin))
+    if isinstance(asked.min_coverage, Integral):
+        least = math.ceil(asked.min_coverage * share * (1 + margin))
+    most = None if asked.max_errors is None else asked.max_errors * share * (1 - margin)
+    limited = replace(asked, min_coverage=least, max_errors=most)
+    return Problem(small, problem.structure, problem.groups, objective, limited)

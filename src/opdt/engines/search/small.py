@@ -15,7 +15,7 @@ from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.kernels import Flags, Kinds, Search, Space
 from opdt.engines.search.polish import Candidate
-from opdt.engines.search.pricing import Price, find_price
+from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.threads import Task
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
@@ -45,7 +45,7 @@ class Part:
 
 
 class Sweep:
-    """The search of one run on rows; `large.Scan` is its counterpart on cells."""
+    """The search of one run on rows; `scan.Scan` is its counterpart on cells."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -119,9 +119,10 @@ class Sweep:
         if not (run.problem.constraints.bounds_rows and run.switches.prices):
             return None
         if base.label not in self._prices:
-            self._prices[base.label] = find_price(
+            prices = find_prices(
                 base, self.flags(base), run.limits, run.problem.structure.depth, run.halted
             )
+            self._prices[base.label] = prices and Price.of(base, run.limits, prices)
         return self._prices[base.label]
 
     # -- passes ------------------------------------------------------------------------------
