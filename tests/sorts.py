@@ -169,9 +169,9 @@ def thin(rng: np.random.Generator) -> Problem:
 
 
 def many_levels(rng: np.random.Generator) -> Problem:
-    """Text of up to fifty levels beside numbers."""
-    n = int(rng.integers(20, 90))
-    codes = {name: rng.integers(0, int(rng.integers(8, 50)), size=n) for name in ("shop", "town")}
+    """Text of up to thirty levels beside numbers."""
+    n = int(rng.integers(20, 60))
+    codes = {name: rng.integers(0, int(rng.integers(8, 30)), size=n) for name in ("shop", "town")}
     columns: dict[str, Any] = {name: [f"{name}{c}" for c in own] for name, own in codes.items()}
     columns["size"] = rng.integers(0, 6, size=n)
     fires = (codes["shop"] % 3 == 0) & (codes["town"] % 2 == 0)

@@ -42,7 +42,7 @@ def announce_compilation(entry: Any) -> None:
     if not known:
         _announced.append(True)
         logging.getLogger("opdt").warning(
-            "opdt compiles its search kernels; this takes about 10 seconds, once per installation."
+            "opdt compiles its search kernels; this takes up to a minute, once per installation."
         )
 
 
