@@ -314,6 +314,7 @@ class Scan:
                     return
                 run.add_counts(np.array([0, len(left), 0, 0]))
                 alive = records[:, kernels.BOUND] >= need
+                run.add_counts(np.array([0, 0, int((~alive).sum()), 0]))
                 left, bounds = left[alive], records[alive, kernels.BOUND]
                 if not len(left):
                     return
@@ -480,6 +481,8 @@ class Scan:
                     records = np.empty((4 * len(records), records.shape[1]), np.int64)
                     self._scratch[slot, size] = (scratch, records)
             if agenda is not None:
+                if len(step.ladder) > 1:
+                    run.add_counts(np.array([0, 0, int(state[0]) - len(alive.bounds), 0]))
                 self._go_on(agenda, step._replace(ladder=step.ladder[1:]), alive)
 
         return work
