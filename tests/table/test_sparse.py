@@ -13,7 +13,8 @@ from scipy import sparse
 from opdt import Condition, Rule, discover
 from opdt.errors import InputError
 from opdt.table import Kind, SparseColumn, Table, raw_column
-from opdt.table.sparse import Entries, SparseSource, code_entries
+from opdt.table.columns import code_matrix
+from opdt.table.sparse import Entries, SparseSource, code_entries, code_flags
 
 FORMATS = ["csr", "csc", "coo", "dok", "lil", "dia", "bsr"]
 TYPES = ["f4", "f8", "i1", "i8", "u1", "u8", "?"]
@@ -228,3 +229,29 @@ def test_a_wide_matrix_is_never_made_dense() -> None:
     assert all(column.is_sparse for column in table.columns)
     rule = Rule([Condition("x7", ">=", 0.5)], True)
     assert (rule.covers(X) == y).all()
+
+
+# -- dense matrices of mostly zeros ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8"])
+def test_bytes_that_are_mostly_zero_are_coded_as_any_others(dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    share = np.linspace(0, 0.4, 30)
+    cells = rng.integers(-2, 5, size=(200, 30)) * (rng.random((200, 30)) < share)
+    matrix = np.abs(cells).astype(dtype) if dtype != "int8" else cells.astype(dtype)
+    names = [f"x{j}" for j in range(30)]
+    plain, found = code_matrix(names, matrix), code_flags(names, matrix)
+    assert sum(column.is_sparse for column in found) > 5
+    for one, two in zip(plain, found, strict=True):
+        assert (one.name, one.kind, one.values.dtype) == (two.name, two.kind, two.values.dtype)
+        np.testing.assert_array_equal(one.values, two.values)
+        np.testing.assert_array_equal(one.codes, two.codes)
+
+
+def test_very_many_columns_of_flags_are_kept_by_their_ones() -> None:
+    rng = np.random.default_rng(4)
+    flags = (rng.random((10_000, 100)) < 0.05).astype(np.uint8)
+    table = Table.build(flags, rng.integers(0, 2, size=10_000))
+    assert all(column.is_sparse for column in table.columns)
+    assert not any(c.is_sparse for c in Table.build(flags[:, :9], table.labels).columns)

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table.columns import Column, check_finite, code_values
+from opdt.table.columns import Column, check_finite, code_matrix, code_values
 from opdt.table.kinds import Kind
+from opdt.table.ranks import turned
 from opdt.table.raw import Raw, from_array, from_sequence
 
 # To find one column of a matrix stored by rows takes a pass over it; to sort all takes several.
 _FEW_COLUMNS = 5
+# From so many rows and columns of bytes on it is worth looking for zeros, and keeping a column by
+# its other rows if these are one in so many.
+_MANY_ROWS, _MANY_COLUMNS, _DENSE = 10_000, 100, 8
 
 
 class SparseColumn(Column):
@@ -157,6 +161,26 @@ def _code_one_value(name: str, entries: Entries) -> SparseColumn | None:
         default=1 - code,
         n_rows=n_rows,
     )
+
+
+def mostly_zeros(matrix: NDArray[Any]) -> bool:
+    """Whether a matrix may be one of very many flags or small counts, most of them zero."""
+    n_rows, n_features = matrix.shape
+    return matrix.itemsize == 1 and n_rows >= _MANY_ROWS and n_features >= _MANY_COLUMNS
+
+
+def code_flags(names: Sequence[str], matrix: NDArray[Any]) -> list[Column]:
+    """As `code_matrix`, for bytes; columns of mostly zeros are kept by their other rows."""
+    block = turned(matrix)
+    n_rows = block.shape[1]
+    out: list[Column] = []
+    for name, row in zip(names, block, strict=True):
+        if _DENSE * np.count_nonzero(row) > n_rows:
+            out += code_matrix([name], row[:, None])
+            continue
+        rows = np.flatnonzero(row).astype(np.int32)
+        out.append(code_entries(name, Entries(rows, row[rows], row.dtype.type(0), n_rows)))
+    return out
 
 
 def is_sparse(X: Any) -> bool:

@@ -20,7 +20,7 @@ from opdt.table.kinds import Kind, check_kinds, unknown_column
 from opdt.table.labels import check_weights, code_labels
 from opdt.table.parallel import run
 from opdt.table.raw import Raw
-from opdt.table.sparse import SparseSource, code_entries
+from opdt.table.sparse import SparseSource, code_entries, code_flags, mostly_zeros
 
 # Cells from which on it pays to code columns on several cores.
 _LARGE = 1 << 20
@@ -188,8 +188,9 @@ def _code(
     order: list[int] = []
     for block, matrix in source.blocks(plain):
         order += block
+        code = code_flags if mostly_zeros(matrix) else code_matrix
         for part in tiles(matrix):
-            jobs.append(partial(code_matrix, [names[j] for j in block[part]], matrix[:, part]))
+            jobs.append(partial(code, [names[j] for j in block[part]], matrix[:, part]))
     large = source.n_rows * len(features) >= _LARGE
     if isinstance(source, SparseSource):
         run([lambda: source.by_column], large=large, watch=watch, threads=threads)
