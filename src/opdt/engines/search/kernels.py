@@ -108,7 +108,7 @@ class Search(NamedTuple):
 
 
 class Kinds(NamedTuple):
-    """Which rays stand together (`fits.Fits` makes it).
+    """Which rays stand together (`deepen.kinds_of` makes it).
 
     Two rays of one feature are apart if the bit of one is among those that the other blocks. A
     set of rays is a path through states: `following[state, type]` is the state after a ray of the
@@ -501,7 +501,7 @@ def mark_dropped(levels, n_mass, n, top, out):
 
 @kernel
 def count_losses(gains, worth, every):
-    """What the exclusion bound needs of a node: see `most_gain`.
+    """What the exclusion bound needs of a node: see `rest`.
 
     `worth` receives the least loss among the rows of each word (64 rows without mass, in their
     order), `every` the bits of all of them. Returns the number of rows with mass, the mass, and
