@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 # How often the caller looks at the clock, the cancel flag and the progress callback, in seconds.
@@ -53,9 +53,9 @@ class Agenda:
         self.add(bound, advance)
 
     @property
-    def size(self) -> int:
-        """Pieces on the agenda or under way."""
-        return len(self._heap) + len(self._active)
+    def share(self) -> float:
+        """The share of all pieces so far that is done."""
+        return self.done / max(1, self.done + len(self._heap) + len(self._active))
 
     def bound(self) -> int | None:
         """The largest bound of what is open; None where nothing is."""
@@ -157,3 +157,17 @@ class Agenda:
             if not self._active and not self._heap:
                 self._changed.notify_all()
         return True
+
+
+def run_tasks(
+    tasks: Sequence[Work],
+    n_threads: int,
+    heartbeat: Callable[[], None],
+    halt: Callable[[], None],
+    halted: Callable[[], bool],
+) -> None:
+    """Run tasks in their order, as `Agenda.run` does pieces of work."""
+    agenda = Agenda()
+    for task in tasks:
+        agenda.add(0, task)
+    agenda.run(min(n_threads, len(tasks)), heartbeat, halt, halted, lambda: 0)

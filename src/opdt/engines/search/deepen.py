@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from opdt.engines.search import kernels
+from opdt.engines.search.agenda import Work
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.kernels import Kinds, Search, Space
 from opdt.engines.search.polish import suffix_sums
 from opdt.engines.search.rays import Plan
-from opdt.engines.search.threads import Task
 from opdt.rules import Op
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Deepener:
         # stay one, even where it drops nothing.
         self._keeping = part.flags._replace(first=True)
 
-    def tasks(self) -> Iterator[tuple[int, Task]]:
+    def tasks(self) -> Iterator[tuple[int, Work]]:
         """For each ray, all rules of the size whose outermost ray it is, with their bound."""
         field, kinds = self.part.field, self.kinds
         last = len(field.rays) - (self.size - 1 if kinds.canonical else 0)

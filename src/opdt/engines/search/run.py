@@ -21,7 +21,6 @@ from opdt.engines.search.rays import Plan, Rays
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.small import Sweep
-from opdt.engines.search.threads import Task, run_tasks
 from opdt.problem import CodedRule, Problem
 from opdt.solution import Clock, Statistics, StopReason
 
@@ -126,10 +125,9 @@ class Run:
         self.incumbent: CodedRule | None = None
         self._lock = threading.Lock()
         self._counts = np.zeros(4, np.int64)
-        self._open: dict[int, int] = {}  # bounds of the tasks under way or to come
         self._agenda: Agenda | None = None  # of the pass under way
         self._later = True  # whether passes are still to come
-        self._settled, self._planned = 0, 1
+        self._most = 1 << 62  # the smallest bound so far
         if start is not None:
             self.take_start(start)
 
@@ -165,14 +163,17 @@ class Run:
     def bound(self) -> int | None:
         """A gain that no rule exceeds; None when the best is proven."""
         with self._lock:
-            open_bounds = list(self._open.values())
+            open_bounds = []
             if self._later:
                 open_bounds.append(self.ceiling)
-            elif self._agenda is not None and (most := self._agenda.bound()) is not None:
+            if self._agenda is not None and (most := self._agenda.bound()) is not None:
                 open_bounds.append(most)
         if not open_bounds and self._noted >= self.reached:
             return None
-        return self.scores.gain_of(max([*open_bounds, self.best, self.reached]))
+        most = min(self.ceiling, max(open_bounds, default=kernels.NEG))
+        # what was a bound once is one for ever
+        self._most = min(self._most, max(most, self.best, self.reached))
+        return self.scores.gain_of(self._most)
 
     @cached_property
     def limits(self) -> kernels.Limits:
@@ -296,7 +297,7 @@ class Run:
         if self.clock.elapsed() > WORTH_NOTING and not self.halted():
             self.note(hurry=True)
         if self.clock.budget.progress is not None:
-            done = self._settled / max(1, self._planned)
+            done = 0.0 if self._agenda is None else self._agenda.share
             self.recorder.report(self._vi_value(), self._vi_bound(), done)
 
     # -- the passes --------------------------------------------------------------------------
@@ -380,41 +381,22 @@ class Run:
         self.halt()
         return False
 
-    def work(self, agenda: Agenda, n_threads: int, *, inline: bool) -> None:
-        """Work an agenda off that holds all that is left to do; what is open there is the bound."""
+    def work(
+        self, agenda: Agenda, n_threads: int, *, inline: bool = False, last: bool = True
+    ) -> None:
+        """Work an agenda off; what is open there is the bound, if it is the `last` of a run."""
         with self._lock:
-            self._agenda, self._later = agenda, False
+            self._agenda, self._later = agenda, not last
         if not self.halted():
-            agenda.run(
-                n_threads, self.watch, self.halt, self.halted, lambda: self.best, inline=inline
-            )
+            agenda.run(n_threads, self.watch, self.halt, self.halted, self._least, inline=inline)
         if not self.halted():
             with self._lock:
                 self._agenda = None
 
-    def run_open(
-        self, tasks: list[tuple[int, Task]], n_threads: int, *, last: bool, inline: bool = False
-    ) -> None:
-        """Run tasks, largest bound first; the bounds of those not yet done stand meanwhile.
-
-        The `last` tasks of a run leave nothing else open.
-        """
-        tasks = sorted(tasks, key=lambda item: -item[0])
-        with self._lock:
-            self._open = {index: bound for index, (bound, _) in enumerate(tasks)}
-            self._later = not last
-        self._settled, self._planned = 0, len(tasks)
-        if self.halted():
-            return
-        jobs = [self._closing(index, task) for index, (_, task) in enumerate(tasks)]
-        if inline:
-            for job in jobs:
-                self.watch()
-                if self.halted():
-                    break
-                job(0)
-        else:
-            run_tasks(jobs, n_threads, self.watch, self.halt, self.halted)
+    def _least(self) -> int:
+        """The least bound of a piece of work that is worth doing."""
+        self._stop_on_nodes()
+        return self.best
 
     def add_counts(self, counters: Whole) -> None:
         """Add to the counts of the work done."""
@@ -422,23 +404,10 @@ class Run:
             self._counts += counters
         self._stop_on_nodes()
 
-    def _closing(self, index: int, task: Task) -> Task:
-        """The task, which takes its bound away when it has run to its end."""
-
-        def run(slot: int) -> None:
-            task(slot)
-            if not self.halted():
-                with self._lock:
-                    del self._open[index]
-                    self._settled += 1
-            self._stop_on_nodes()
-
-        return run
-
     def _stop_on_nodes(self) -> None:
         """Halt as soon as the node limit is seen to be reached, not at the next heartbeat."""
         most = self.clock.budget.nodes
-        if most is None or self.stopped_by is not None or not (self._open or self._agenda):
+        if most is None or self.stopped_by is not None or self._agenda is None:
             return
         if int(self._counts[kernels.NODES]) + self.method.nodes >= most:
             self.stopped_by = StopReason.NODES

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from opdt.engines.search import kernels
+from opdt.engines.search.agenda import Agenda, Work
 from opdt.engines.search.deepen import Deepener, kinds_of
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
@@ -17,7 +18,6 @@ from opdt.engines.search.kernels import Flags, Kinds, Search, Space
 from opdt.engines.search.polish import Candidate
 from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
-from opdt.engines.search.threads import Task
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Sweep:
     def _pass(self, size: int) -> None:
         """Settle all rules of exactly `size` conditions."""
         run = self.run
-        tasks: list[tuple[int, Task]] = []  # bound, task
+        tasks: list[tuple[int, Work]] = []  # bound, task
         work = n_rays = n_rows = top = 0
         for base in run.bases:
             part = self.part(base, size)
@@ -178,12 +178,15 @@ class Sweep:
         self.spaces = [
             Workspace(n_rays, n_rows, top, size, n_pairs, n_triples) for _ in range(n_threads)
         ]
-        run.run_open(tasks, n_threads, last=size == run.problem.structure.depth, inline=quick)
+        agenda = Agenda()
+        for bound, task in tasks:
+            agenda.add(bound, task)
+        run.work(agenda, n_threads, last=size == run.problem.structure.depth, inline=quick)
         for space in self.spaces:
             run.add_counts(space.counters)
         self.spaces = []
 
-    def _pair_tasks(self, part: Part, kinds: Kinds) -> Iterator[tuple[int, Task]]:
+    def _pair_tasks(self, part: Part, kinds: Kinds) -> Iterator[tuple[int, Work]]:
         """Pairs of rays, dealt out by their first rays."""
         n = len(part.field.rays)
         behind = np.arange(n - 1, -1, -1, dtype=np.int64).cumsum()  # pairs up to each first ray
