@@ -9,10 +9,10 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint kernels bench docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.stamp-run ## find a rule in real data and prove it the best
 	@$(BIN)/opdt demo $(ARGS)
@@ -25,6 +25,10 @@ lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+kernels: $(VENV)/.stamp-test ## compile what the tests of the search run; they would do it themselves
+	@$(BIN)/pytest -q tests/engines/search/test_compilation.py tests/scale/test_search.py \
+	  -k "one_signature or deep and not very"
 
 bench: $(VENV)/.stamp-test ## measure the search engine; ARGS goes to the benchmark
 	@$(BIN)/python benchmarks/search.py $(ARGS)

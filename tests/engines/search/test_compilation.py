@@ -123,8 +123,7 @@ def run(script: str, **environment: str) -> Any:
 )
 def test_every_kernel_is_compiled_for_one_signature() -> None:
     signatures = run(SIGNATURES)
-    # Cells hold small numbers, or large ones where the gains of the rows are large, and so do
-    # their places: kernels of cells are compiled for both.
+    # Cells hold large numbers, or small ones where there are many cells; places likewise.
     for name, found in signatures.items():
         if name in vars(scan_kernels):
             same = {each.replace("int32", "int64").replace("uint16", "uint32") for each in found}

@@ -44,6 +44,8 @@ class Rows:
         self.groups = Groups(starts, weights, 0 * one, 0 * one, one, one, self.minus * one)
         self.rules = Rules(np.zeros(2 * k, np.int64), 1, np.empty(0, bool), False, False)
         most = int(np.prod([axis.n_bins + 1 for axis in axes for _ in range(2)]))
+        # small numbers or large ones: where there are many cells, they are small
+        most += kernels.MANY_CELLS * (seed % 2)
         self.scratch = Scratch.of(k + 2, 2 * most, int(weights.sum()))
 
     def covers(self, axis: int, down: bool) -> list[Any]:
