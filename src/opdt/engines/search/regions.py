@@ -21,7 +21,7 @@ Whole = NDArray[np.int64]
 
 # Undecided rows of a box of so many dimensions that are left to the exact kernels.
 LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
-LEAF_STEPS = 10_000_000  # or rows times positions on all rays but two, which are swept over
+LEAF_STEPS = 10_000_000  # or rows times positions on the shortest of three rays
 FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
 FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
 # Bins of a dimension when a box of so many is cut.
@@ -139,7 +139,7 @@ class Regions:
             return True
         if most_rows is not None:
             return n_rows <= most_rows
-        few = len(tops) > 2 and n_rows * tops[:-2].prod() <= LEAF_STEPS
+        few = len(tops) == 3 and n_rows * tops[0] <= LEAF_STEPS
         return few or n_rows <= LEAF_ROWS[len(tops)]
 
     def leaf(self, box: Box, piece: Piece) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -270,7 +270,8 @@ class Scan:
                 if len(plain):
                     yield self._scan(agenda, step, plain)
                 if len(intervals):
-                    yield self._filter(agenda, step, intervals)
+                    spans = step._replace(ladder=INTERVALS[size], even=True)
+                    yield self._filter(agenda, spans, intervals)
 
         agenda.add_stream(most, works())
         return int(each * float(len(self.rays.rays)) ** size)
@@ -296,31 +297,34 @@ class Scan:
 
         def work(slot: int) -> None:
             run, task, size = self.run, step.task, step.size
-            left, bounds = sets, np.empty(0, np.int64)
-            for bins in INTERVALS[size]:
-                layer = self._layer(step._replace(ladder=(bins,), even=True))
-                self.fill(layer, left)
-                space = self._space(slot, layer, left, size - 1)
-                if space is None:
-                    return
-                need = self.need(task, size)
-                records = np.empty((len(left), kernels.HEAD), np.int64)
-                ended = kernels.scan_sets(
-                    layer.grid, layer.alone, left, np.full(len(left), kernels.ALL_WAYS), 1,
-                    task.groups, layer.channels, self._sets.rules(size), need, run.control,
-                    space[0], records, np.zeros(2, np.int64),
+            layer = self._layer(step)
+            self.fill(layer, sets)
+            space = self._space(slot, layer, sets, size - 1)
+            if space is None:
+                return
+            need = self.need(task, size)
+            records = np.empty((len(sets), kernels.HEAD), np.int64)
+            ended = kernels.scan_sets(
+                layer.grid, layer.alone, sets, np.full(len(sets), kernels.ALL_WAYS), 1,
+                task.groups, layer.channels, self._sets.rules(size), need, run.control, space[0],
+                records, np.zeros(2, np.int64),
+            )  # fmt: skip
+            if ended == kernels.STOPPED:
+                return
+            alive = records[:, kernels.BOUND] >= need
+            run.add_counts(np.array([0, len(sets), int((~alive).sum()), 0]))
+            left, gains = sets[alive], records[alive, kernels.BOUND]
+            if len(step.ladder) > 1:
+                bounds = [task.most(gain) + run.scores.offset(size) for gain in gains.tolist()]
+                finer = step._replace(ladder=step.ladder[1:])
+                self._put(
+                    agenda, finer, np.array(bounds, np.int64), size - 1,
+                    lambda step, own: self._filter(agenda, step, left[own]),
                 )  # fmt: skip
-                if ended == kernels.STOPPED:
-                    return
-                run.add_counts(np.array([0, len(left), 0, 0]))
-                alive = records[:, kernels.BOUND] >= need
-                run.add_counts(np.array([0, 0, int((~alive).sum()), 0]))
-                left, bounds = left[alive], records[alive, kernels.BOUND]
-                if not len(left):
-                    return
+                return
             plain = np.sort(np.column_stack([left[:, 0], left]), axis=1)
-            finest = step._replace(ladder=LADDER[size][-1:])
-            self.count_later(agenda, finest, plain, bounds)
+            finest = step._replace(ladder=LADDER[size][-1:], even=False)
+            self.count_later(agenda, finest, plain, gains)
 
         return work
 
@@ -531,14 +535,27 @@ class Scan:
         sets = np.array(list(alive.bounds), np.int64)
         bounds = np.array(list(alive.bounds.values()))
         ways = np.array(list(alive.ways.values()), np.int64)
+        self._put(
+            agenda, step, bounds, step.size,
+            lambda step, own: self._scan(agenda, step, sets[own], ways[own]),
+        )  # fmt: skip
+
+    def _put(
+        self,
+        agenda: Agenda,
+        step: Step,
+        bounds: Whole,
+        n_axes: int,
+        make: Callable[[Step, Whole], Work],
+    ) -> None:
+        """Put sets of axes with these bounds on the agenda, those of similar bounds together."""
         order = np.argsort(-bounds, kind="stable")
-        each = self.run.problem.table.n_rows + step.ladder[0] ** step.size
+        each = self.run.problem.table.n_rows + step.ladder[0] ** n_axes
         number = max(1, BATCH // (4 * each))
         for start in range(0, len(order), number):
             own = order[start : start + number]
             most = min(step.most, int(bounds[own[0]]))
-            work = self._scan(agenda, step._replace(most=most), sets[own], ways[own])
-            agenda.add(most, work)
+            agenda.add(most, make(step._replace(most=most), own))
 
     def _space(
         self, slot: int, layer: Layer, sets: Whole, size: int
