@@ -2,8 +2,8 @@
 
     python benchmarks/older.py ../older-checkout --depths 2,3,4
 
-Both codes solve the same tables in processes of their own, one after the other, again and again; the
-table shows the sum of the medians over the datasets and the ratio of the two. Splits are of 80 %.
+Both codes solve the same tables in processes of their own, in turns; the table shows the sum of the
+medians over the datasets and the ratio of the two. Splits are of 80 %.
 """
 
 from __future__ import annotations
