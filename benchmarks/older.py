@@ -10,28 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from common import HERE, ROOT, machine, versions
+from common import HERE, ROOT, machine, python_child, versions
 
 CHILD = HERE / "children" / "older.py"
-
-
-def child(source: Path, order: dict[str, Any]) -> Any:
-    """What the process of one code says."""
-    done = subprocess.run(
-        [sys.executable, str(CHILD), json.dumps(order)],
-        env={**os.environ, "PYTHONPATH": str(source / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main() -> None:
@@ -60,7 +45,7 @@ def main() -> None:
         values: dict[str, Any] = {}
         for _ in range(options.rounds):
             for code, source in (("old", options.old), ("new", ROOT)):
-                said = child(source, order)
+                said = python_child(CHILD, json.dumps(order), PYTHONPATH=str(source / "src"))
                 values[code] = said["values"]
                 for key, taken in said["seconds"].items():
                     seconds[code].setdefault(key, []).extend(taken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -108,6 +108,17 @@ class Constraints:
     def bounds_rows(self) -> bool:
         """Whether coverage, precision or errors are limited."""
         return self.min_coverage > 0 or self.min_precision > 0 or self.max_errors is not None
+
+    def of_sample(self, share: float, margin: float = 0.0) -> Constraints:
+        """The demands on a rule of a sample of the rows: limits on rows in proportion.
+
+        `share` is the part of the weight that the sample has. Limits are stricter by `margin`.
+        """
+        least: float = min(1.0, self.min_coverage * (1 + margin))
+        if isinstance(self.min_coverage, Integral):
+            least = math.ceil(self.min_coverage * share * (1 + margin))
+        most = None if self.max_errors is None else self.max_errors * share * (1 - margin)
+        return replace(self, min_coverage=least, max_errors=most)
 
     def check_names(self, names: Sequence[str], categorical: Iterable[int]) -> None:
         """Refuse features that the table does not have and directions that cannot apply."""

@@ -9,9 +9,8 @@ the classes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -144,13 +143,7 @@ class Question:
         if self.schema.weight is not None:
             weights = rows.column(self.schema.weight).to_numpy()
         kinds = {layout.name: str(layout.kind) for layout in self.schema.features}
-        limits = self.wishes.constraints
-        share = len(rows) / self.n_rows
-        asked = limits.min_coverage
-        if isinstance(asked, Integral):
-            limits = replace(limits, min_coverage=min(1.0, float(asked) / self.n_rows))
-        if limits.max_errors is not None:
-            limits = replace(limits, max_errors=float(limits.max_errors) * share)
+        limits = self.wishes.constraints.of_sample(len(rows) / self.n_rows)
         try:
             table = Table.build(
                 rows.select(names), rows.column(self.schema.target.name),

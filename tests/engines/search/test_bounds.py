@@ -16,7 +16,8 @@ from entangled import entangled
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.search import SearchEngine, Switches, kernels, polish
 from opdt.engines.search.field import Field
-from opdt.engines.search.pricing import FINE, Price
+from opdt.engines.search.kernels import Limits
+from opdt.engines.search.pricing import FINE, LARGEST, Price, UnitPrice
 from opdt.problem import Constraints, Problem, Structure
 from opdt.rules import Condition, Op, Rule
 from opdt.solution import Budget
@@ -148,6 +149,29 @@ def test_what_limits_cost_is_never_less_than_the_allowance(
         if cover.within(limits):
             fires = (data.levels >= np.array(cover.positions)[:, None]).all(axis=0)
             assert price.added[fires].sum() >= price.allowance
+
+
+@given(seed=SEEDS, prices=st.tuples(*[st.integers(0, 90 * FINE)] * 3), most=st.integers(0, 40))
+@examples(200)
+def test_what_limits_cost_by_the_unit_is_never_less_than_the_allowance(
+    seed: int, prices: tuple[int, int, int], most: int
+) -> None:
+    data = Rows(seed)
+    field = Field(0, np.arange(2), *data.node[:5])
+    weights, wrong, limits = field.weights, field.wrong, data.limits
+    price = UnitPrice.of(limits, prices, most, int(weights.sum()))
+    for cover in data.covers(0, 1, start=0):
+        if price is not None and cover.within(limits):
+            fires = (data.levels >= np.array(cover.positions)[:, None]).all(axis=0)
+            assert price.added(weights, wrong)[fires].sum() >= price.allowance
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_prices_whose_sums_would_not_fit_are_refused(at: int) -> None:
+    limits = Limits(1, 1, 1, 2)
+    one, two, three = ((LARGEST >> 9) * FINE if at == own else 0 for own in range(3))
+    assert UnitPrice.of(limits, (one, two, three), LARGEST, 10) is not None
+    assert UnitPrice.of(limits, (one, two, three), LARGEST, 1_000) is None
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,7 @@ class Price:
         coverage, errors, precision = prices
         weights, wrong = field.weights, field.wrong
         a, b = limits.numerator, limits.denominator
-        largest = max(coverage + errors, precision * b) * (int(weights.sum()) + 1)
-        if max(largest, coverage * limits.least, errors * min(limits.most, LARGEST)) > LARGEST:
+        if not _fits(limits, prices, int(weights.sum())):
             return None
         right = weights - wrong
         added = -(-coverage * weights // FINE) - errors * wrong // FINE
@@ -67,16 +66,20 @@ class UnitPrice(NamedTuple):
     allowance: int
 
     @classmethod
-    def of(cls, limits: Limits, prices: tuple[int, int, int], most: int) -> UnitPrice | None:
+    def of(
+        cls, limits: Limits, prices: tuple[int, int, int], most: int, weight: int
+    ) -> UnitPrice | None:
         """Prices in whole units of value; at most `most` is added to wrong rows.
 
-        None where nothing is left of them, or the sums would not fit.
+        `weight` is that of all rows. None where nothing is left of the prices, or the sums would
+        not fit.
         """
         a, b = limits.numerator, limits.denominator
         coverage, errors = min(prices[0] // FINE, most), prices[1] // FINE
         precision = prices[2] // (FINE * b)
-        largest = max(coverage * limits.least, errors * min(limits.most, LARGEST), precision * b)
-        if not (coverage or errors or precision) or largest > LARGEST:
+        if not (coverage or errors or precision):
+            return None
+        if not _fits(limits, (coverage, errors, precision), weight):
             return None
         return cls(
             coverage + precision * (b - a), coverage - errors - precision * a,
@@ -86,6 +89,14 @@ class UnitPrice(NamedTuple):
     def added(self, weights: Whole, wrong: Whole) -> Whole:
         """What each row has added, by its weight and its error weight."""
         return self.right * (weights - wrong) + self.wrong * wrong
+
+
+def _fits(limits: Limits, prices: tuple[int, int, int], weight: int) -> bool:
+    """Whether what rows of this weight have added, and the allowance, fit into 64 bits."""
+    coverage, errors, precision = prices
+    each = coverage + errors + precision * limits.denominator
+    allowed = max(coverage * limits.least, errors * limits.most)
+    return max(each * (weight + 1), allowed) <= LARGEST
 
 
 def find_prices(

@@ -27,9 +27,7 @@ FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations 
 # Bins of a dimension when a box of so many is cut.
 INNER_BINS = {1: 512, 2: 160, 3: 40, 4: 16, 5: 9, 6: 6, 7: 5, 8: 4}
 MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
-
-
-FREE = UnitPrice(0, 0, 0)
+FREE = UnitPrice(0, 0, 0)  # where limits on rows have no price
 
 
 class Host(Protocol):
@@ -71,6 +69,11 @@ class Region(NamedTuple):
     wrong: Whole
     fixed: Whole
     price: UnitPrice = FREE
+
+    @staticmethod
+    def n_bytes(k: int, n_rows: int) -> int:
+        """Bytes of the levels of so many rows on `k` rays, and of the room to open boxes in."""
+        return 4 * k * n_rows + (4 * (k + 1) + 24) * n_rows
 
 
 class Cutting(NamedTuple):

@@ -73,17 +73,6 @@ class Layer(NamedTuple):
     maker: AxisMaker
     filled: NDArray[np.bool_]  # (n_axes,) whose rows of `grid.codes` are filled
     lock: threading.Lock
-    modes: list[int]  # how each ray uses its axis: UP, DOWN or as a single ray
-
-    def way(self, rays: tuple[int, ...]) -> int:
-        """How some rays use their axes, as `bound_set` takes it."""
-        at = 0
-        for d, ray in enumerate(rays):
-            mode = self.modes[ray]
-            if mode >= kernels.FIRST_SINGLE or d >= len(kernels.DOWNWARDS):
-                return kernels.ALL_WAYS
-            at |= mode << d
-        return 1 << at if at < 63 else kernels.ALL_WAYS
 
 
 class Alive:
@@ -177,7 +166,7 @@ class Scan:
         most = (objective.w.numerator - objective.w.denominator) * scores.scale
         prices = {}
         for label, fine in sample_prices(run).items():
-            price = UnitPrice.of(run.limits, fine, most)
+            price = UnitPrice.of(run.limits, fine, most, int(objective.weights.sum()))
             if price is not None:
                 prices[label] = price
         return prices
@@ -406,17 +395,18 @@ class Scan:
             axes, [levels for _, levels in wanted], as_grid(axes, codes, missing), task,
             kernels.n_channels(task.groups), self._alone(task, axes),
             Positions(axes, self.rays.rays, self.rays.tops), maker, np.zeros(len(axes), bool),
-            threading.Lock(), self._modes(axes),
+            threading.Lock(),
         )  # fmt: skip
 
-    def _modes(self, axes: list[Axis]) -> list[int]:
-        """How each ray uses its axis."""
-        modes = [kernels.FIRST_SINGLE] * len(self.rays.rays)
-        for axis in axes:
-            for ray, mode in ((axis.up, kernels.UP), (axis.down, kernels.DOWN)):
-                if ray >= 0:
-                    modes[ray] = mode
-        return modes
+    def _way(self, rays: tuple[int, ...]) -> int:
+        """How some rays use their axes, as `bound_set` takes it."""
+        at = 0
+        for d, ray in enumerate(rays):
+            op = self.rays.rays[ray].op
+            if not op.is_threshold or d >= len(kernels.DOWNWARDS):
+                return kernels.ALL_WAYS
+            at |= (kernels.DOWN if op is Op.LT else kernels.UP) << d
+        return 1 << at if at < 63 else kernels.ALL_WAYS
 
     def fill(self, layer: Layer, used: Whole) -> None:
         """Fill the rows' bins of the axes that are used, where that is still to be done."""
@@ -522,7 +512,7 @@ class Scan:
                 continue
             if len(step.ladder) > 1:
                 axes = tuple(layer.positions.axis_of[ray] for ray in rays)
-                alive.add(axes, whole, layer.way(rays))
+                alive.add(axes, whole, self._way(rays))
             else:
                 box = layer.positions.box(record, size, whole - offset)
                 if box is not None:
@@ -565,9 +555,9 @@ class Scan:
         needed = int(extents[sets].prod(axis=1).max()) * layer.channels
         known = self._scratch.get((slot, size))
         if known is None or known[0].cells.shape[1] < needed:
-            scratch = Scratch.of(size, needed, self._weight)
-            if not self.run.claim(scratch.cells.nbytes + scratch.sums.nbytes):
+            if not self.run.claim(Scratch.n_bytes(size, needed, self._weight)):
                 return None
+            scratch = Scratch.of(size, needed, self._weight)
             known = (scratch, np.empty((1024, kernels.HEAD + 4 * size), np.int64))
             self._scratch[slot, size] = known
         return known
@@ -591,7 +581,11 @@ class Scan:
                 if own.bound < goal:
                     continue
                 run.add_counts(NODE)
-                around = self._whole(own) if around is None else around
+                if around is None:
+                    n_rows = run.problem.table.n_rows
+                    if not run.claim(Region.n_bytes(len(box.rays), n_rows)):
+                        return
+                    around = self._whole(own)
                 inside = regions.open(own, around, goal)
                 if inside is None:
                     continue

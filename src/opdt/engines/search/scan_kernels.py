@@ -90,6 +90,11 @@ class Scratch(NamedTuple):
         places = Places(np.empty(512, np.uint16), np.empty(512, np.uint32))
         return cls(np.empty((size + 1, n_cells), dtype), np.empty((size, n_cells), dtype), places)
 
+    @staticmethod
+    def n_bytes(size: int, n_cells: int, weight: int) -> int:
+        """Bytes that `of` would take."""
+        return (2 * size + 1) * n_cells * np.dtype(cell_type(weight, n_cells)).itemsize
+
 
 def cell_type(weight: int, n_cells: int) -> type[np.integer[Any]]:
     """The numbers that hold sums of up to this weight: small ones where they spare memory."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,10 +140,5 @@ def _sampled(problem: Problem, rows: NDArray[np.int64], margin: float) -> Proble
         assert isinstance(gains, VolumeImpurity)
         objective = replace(gains, classes=gains.classes[rows], weights=gains.weights[rows])
     share = int(objective.weights.sum()) / max(1, int(gains.weights.sum()))
-    asked = problem.constraints
-    least: float = min(1.0, asked.min_coverage * (1 + margin))
-    if isinstance(asked.min_coverage, Integral):
-        least = math.ceil(asked.min_coverage * share * (1 + margin))
-    most = None if asked.max_errors is None else asked.max_errors * share * (1 - margin)
-    limited = replace(asked, min_coverage=least, max_errors=most)
+    limited = problem.constraints.of_sample(share, margin)
     return Problem(small, problem.structure, problem.groups, objective, limited)
