@@ -50,7 +50,10 @@ def compare(table: pa.Table, seed: int, **settings: Any) -> None:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few bins and few rows brought back, so that small tables need many passes."""
-    monkeypatch.setattr(layers, "BINS", {1: 6, 2: 5, 3: 4, 4: 3})
+    ladder = {1: (6,), 2: (5, 9), 3: (4, 6), 4: (3,)}
+    monkeypatch.setattr(layers, "LADDER", ladder)
+    monkeypatch.setattr(counting, "LADDER", ladder)
+    monkeypatch.setattr(counting, "MANY_BOXES", 1)
     monkeypatch.setattr(refining, "INNER_BINS", {1: 8, 2: 8, 3: 8, 4: 4})
     monkeypatch.setattr(refining, "FETCHED_ROWS", 40)
     monkeypatch.setattr(seeds, "SAMPLE_ROWS", 50)
@@ -138,7 +141,8 @@ def test_boxes_shrink_even_where_the_sample_shows_nothing(monkeypatch: pytest.Mo
     monkeypatch.setattr(refining, "FETCHED_ROWS", 3)
     monkeypatch.setattr(front, "SAMPLE", 12)
     monkeypatch.setattr(front, "LEAST_SAMPLE", 12)
-    monkeypatch.setattr(layers, "BINS", dict.fromkeys(range(1, 9), 3))
+    monkeypatch.setattr(layers, "LADDER", dict.fromkeys(range(1, 9), (3,)))
+    monkeypatch.setattr(counting, "LADDER", dict.fromkeys(range(1, 9), (3,)))
     monkeypatch.setattr(refining, "INNER_BINS", dict.fromkeys(range(1, 9), 4))
     table = Rare.rows(400)
     scanner = TableScanner([table])

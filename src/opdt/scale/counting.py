@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import scan_kernels
+from opdt.engines.search.grid import LADDER
 from opdt.engines.search.pair_bounds import PairBounds
 from opdt.engines.search.records import group_classes, task_of
 from opdt.engines.search.scan_kernels import Alone, Scratch
 from opdt.engines.search.sets import AxisSets
-from opdt.scale import kernels
+from opdt.scale import kernels, refining
 from opdt.scale.boxes import Box
 from opdt.scale.layers import Layer
 from opdt.scale.standing import Found, Standing
@@ -25,6 +27,7 @@ MOST_STEPS = 4  # steps of a set that are tried at most, for each row that count
 FEW_STEPS = 1 << 16  # and that are always tried
 BATCH = 4_096  # sets of axes that are made at a time
 RECORDS = 4_096  # records that are taken at a time
+MANY_BOXES = 3  # large boxes of a set that is counted once more, at least
 SETS = 256  # sets that are bounded between two looks at the clock
 
 
@@ -50,42 +53,79 @@ class Counting:
         self._task = task_of(groups, np.empty(0, np.intp), standing.scores)
         self._passes = {int(label): p for p, label in enumerate(groups.labels)}
         self._channels = scan_kernels.n_channels(groups)
+        self._layers: dict[int, Layer] = {}  # of the coarsest bins, by size
         self._pairs: PairBounds | None = None
 
     def run(self, seeds: tuple[Box, ...]) -> None:
         """Count the rules of one condition, of two, …; measure the seeds in the first pass."""
         depth = self._standing.problem.structure.depth
-        self._count_all(range(1, min(depth, 2) + 1), seeds, with_pairs=depth > 2)
-        for size in range(3, depth + 1):
-            self._standing.later = size
-            self._count_all(range(size, size + 1), ())
-        self._standing.later = None
-
-    def _count_all(self, sizes: range, seeds: tuple[Box, ...], *, with_pairs: bool = False) -> None:
-        layers = {size: self._layer(size) for size in sizes}
-        if with_pairs:
+        layers = self._layers = {size: self._layer(size, 0) for size in range(1, depth + 1)}
+        if depth > 2:
             room = self._standing.driver.room / PAIRS_SHARE
             n_rays = len(self._standing.rays)
             self._pairs = PairBounds.of(layers[2].axes, n_rays, self._channels, room)
-        for block in self._blocks(layers):
+        self._count_all({size: layers[size] for size in layers if size <= 2}, self._all, seeds)
+        for size in range(3, depth + 1):
+            self._standing.later = size
+            self._count_all({size: layers[size]}, self._all)
+        self._standing.later = None
+        for step in range(1, max(len(LADDER[size]) for size in layers)):
+            self._again(step)
+
+    def _axes(self, box: Box) -> tuple[int, ...]:
+        """The set of axes that a box lies on."""
+        axis_of = self._layers[len(box.rays)].positions.axis_of
+        return tuple(sorted(axis_of[ray] for ray in box.rays))
+
+    def _again(self, step: int) -> None:
+        """Count once more, in finer bins, the sets that have many large boxes left.
+
+        One set in one pass tells more of them than cutting each of the boxes.
+        """
+        self._standing.prune()
+        large: dict[int, Counter[tuple[int, ...]]] = {}
+        for box in self._standing.waiting:
+            size = len(box.rays)
+            if box.rows > refining.FETCHED_ROWS and step < len(LADDER[size]):
+                large.setdefault(size, Counter())[self._axes(box)] += 1
+        sets = {
+            size: np.array([own for own, n in counts.items() if n >= MANY_BOXES], np.int64)
+            for size, counts in large.items()
+        }
+        layers = {size: self._layer(size, step) for size in sets if len(sets[size])}
+        self._count_all(layers, lambda layer: iter([sets[layer.size]]))
+
+    def _all(self, layer: Layer) -> Iterator[Whole]:
+        """All sets of axes that may hold a rule good enough."""
+        wanted = self._pairs is not None and layer.size == 2  # their counts bound larger sets, too
+        for sets in self._sets.batches(layer.axes, layer.size, BATCH, all_sets=wanted):
+            self._standing.driver.check()
+            yield self._open(layer, sets) if layer.size > 2 else sets
+
+    def _count_all(
+        self,
+        layers: dict[int, Layer],
+        sets_of: Callable[[Layer], Iterator[Whole]],
+        seeds: tuple[Box, ...] = (),
+    ) -> None:
+        """Count sets of axes in as many passes as they need."""
+        for block in self._blocks(layers, sets_of):
             self._count(layers, block, seeds)
             seeds = ()
 
-    def _layer(self, size: int) -> Layer:
-        return Layer.of(self._question, self._standing.sample, size)
+    def _layer(self, size: int, step: int) -> Layer:
+        return Layer.of(self._question, self._standing.sample, size, step)
 
-    def _blocks(self, layers: dict[int, Layer]) -> Iterator[dict[int, Whole]]:
+    def _blocks(
+        self, layers: dict[int, Layer], sets_of: Callable[[Layer], Iterator[Whole]]
+    ) -> Iterator[dict[int, Whole]]:
         """Sets of axes by size, as many as may be counted in one pass."""
         cell = 8 * self._channels
         room = self._standing.driver.result_bytes // cell
         block: dict[int, Whole] = {}
         used = 0
         for size, layer in layers.items():
-            wanted = self._pairs is not None and size == 2  # their counts bound larger sets, too
-            for sets in self._sets.batches(layer.axes, size, BATCH, all_sets=wanted):
-                self._standing.driver.check()
-                if size > 2:
-                    sets = self._open(layer, sets)
+            for sets in sets_of(layer):
                 cells = layer.extents[sets].prod(axis=1)
                 while len(sets):
                     fit = int(np.searchsorted(np.cumsum(cells), room - used, side="right"))
@@ -167,11 +207,15 @@ class Counting:
                 records = np.empty((4 * len(records), records.shape[1]), np.int64)
                 owners = np.empty(len(records), np.int64)
         standing.n_sets += len(count.sets)
-        if size == 2 and self._pairs is not None:
+        if self._pairs is not None and layer is self._layers[2]:
             for s, (one, two) in enumerate(count.sets.tolist()):
                 pair = cells[starts[s] : starts[s + 1]].reshape(count.n_groups, *shapes[s][::-1])
                 self._pairs.add(one, two, pair)
         offset = standing.scores.offset(size)
+        again = set(map(tuple, count.sets.tolist()))
+        standing.waiting = [
+            box for box in standing.waiting if len(box.rays) != size or self._axes(box) not in again
+        ]
         for own in alive:
             if own.box.bound + offset >= standing.best:
                 begin = starts[own.owner]

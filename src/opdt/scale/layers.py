@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.grid import (
-    BINS,
+    ENDS,
+    LADDER,
     LEVELS,
     Axis,
     Grid,
@@ -27,6 +28,7 @@ from opdt.scale.works import Binning
 from opdt.table import Kind
 
 Whole = NDArray[np.int64]
+TAILS = 11.0  # `ends` of finer bins: where nothing is worth much, the best rules are in the tails
 LAST = np.iinfo(np.int64).max
 
 
@@ -45,8 +47,8 @@ class Layer:
     positions: Positions
 
     @classmethod
-    def of(cls, question: Question, sample: dict[int, Whole], size: int) -> Layer:
-        """Axes for all features that some ray uses."""
+    def of(cls, question: Question, sample: dict[int, Whole], size: int, step: int) -> Layer:
+        """Axes for all features that some ray uses, in bins of a step of `LADDER`."""
         rays = question.prepared.rays
         members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
@@ -55,7 +57,7 @@ class Layer:
         binnings: list[Binning] = []
         for feature, own in members.items():
             if question.schema.features[feature].kind is Kind.NUMERIC:
-                made = iter([_ordered(question, sample[feature], feature, own, size)])
+                made = iter([_ordered(question, sample[feature], feature, own, size, step)])
             else:
                 made = _levels(question, feature, own, size)
             for axis, binning in made:
@@ -116,23 +118,24 @@ def _levels(
 
 
 def _ordered(
-    question: Question, sample: Whole, feature: int, members: list[int], size: int
+    question: Question, sample: Whole, feature: int, members: list[int], size: int, step: int
 ) -> tuple[Axis, Binning]:
     """The axis of a numeric feature, whose bins begin at keys."""
     rays: Rays = question.prepared.rays
+    bins = LADDER[size][step]
     ends, few = question.ranges[feature], question.values[feature]
     if not len(ends):
         return ordered_axis(rays, feature, members, np.zeros(1, np.int64)), Binning(
             feature, edges=np.empty(0, np.int64)
         )
-    if few is not None and len(few) <= BINS[size]:
+    if few is not None and len(few) <= bins:
         last = few
     else:
         present = np.append(sample[sample != MISSING], ends)
         known, counts = np.unique(present, return_counts=True)
         last = known
-        if len(known) > BINS[size]:
-            last = known[bin_edges(counts, BINS[size])[1:] - 1]
+        if len(known) > bins:
+            last = known[bin_edges(counts, bins, ends=TAILS if step else ENDS)[1:] - 1]
     # A bin begins behind the last key of the one before it.
     edges = np.append(ends[0], np.minimum(last, LAST - 1) + 1)
     if few is None:

@@ -239,7 +239,7 @@ class Fetch(Work):
         """The rays of all boxes."""
         return frozenset(ray for box in self.boxes for ray in box.rays)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The largest number of rays of a box."""
         return max((len(box.rays) for box in self.boxes), default=1)

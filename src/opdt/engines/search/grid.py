@@ -24,10 +24,12 @@ Bins = NDArray[np.uint8]
 
 # Levels of an axis without order when so many axes are combined; features with more get several.
 LEVELS = {1: 250, 2: 250, 3: 60, 4: 20, 5: 12, 6: 8, 7: 6, 8: 6}
-# Bins of an ordered axis when so many axes are combined.
-BINS = {1: 250, 2: 64, 3: 22, 4: 11, 5: 7, 6: 5, 7: 4, 8: 4}
+# Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
+LADDER = {
+    1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 16), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
+}  # fmt: skip
 
-ENDS = 4.5  # log-odds of the share of the rows that the outermost bins hold
+ENDS = 4.5  # see `bin_edges`
 SAMPLE = 50_000  # rows by which features are cut into bins
 # How a single ray covers bins: one, all but one, some, the missing one, all present ones.
 THIS, OTHERS, SOME, MISSING, PRESENT = range(5)
@@ -270,18 +272,21 @@ class AxisMaker:
         return edges
 
 
-def bin_edges(counts: NDArray[np.intp], bins: int, *, even: bool = False) -> Whole:
+def bin_edges(
+    counts: NDArray[np.intp], bins: int, *, even: bool = False, ends: float = ENDS
+) -> Whole:
     """Codes that begin each bin, then the number of codes; at most `bins` bins.
 
     `counts` (n_values,) are the rows of each code, or of a sample of them. A bound is good where a
     bin is small beside the rows on its tight side, so bins shrink towards both ends, where
     conditions cover few rows. A value that many rows share has a bin of its own, in which nothing
     is uncertain. `even` bins have equally many rows, which is better for both ends of an interval.
+    `ends` are the log-odds of the share of the rows that the outermost bins hold.
     """
     n_values = len(counts)
     shares = counts.cumsum() / max(1, counts.sum())
     # Even steps of log-odds: bins near either end are small beside what lies beyond them.
-    wanted = 1 / (1 + np.exp(-np.linspace(-ENDS, ENDS, bins - 1)))
+    wanted = 1 / (1 + np.exp(-np.linspace(-ends, ends, bins - 1)))
     if even:
         wanted = np.arange(1, bins) / bins
     # the bin after a share begins at the first code beyond it

@@ -24,7 +24,7 @@ from opdt.engines.search import box_kernels
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Halted, Work
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.grid import LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
+from opdt.engines.search.grid import LADDER, LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import fill_levels
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
-# Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
-LADDER = {
-    1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 16), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
-}  # fmt: skip
 # Evenly filled bins of an axis where an interval stands for two axes.
 INTERVALS = {3: (64, 250), 4: (24, 48), 5: (12, 18), 6: (9,), 7: (6,), 8: (4,)}
 QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs more than counting
