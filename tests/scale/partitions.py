@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from opdt.engines import get_engine
-from opdt.problem import Problem
+from opdt.engines.search import Switches
+from opdt.problem import Problem, VolumeImpurity
 from opdt.scale import Parts, Scanner, Source, Task, Watch, discover_partitioned
 from opdt.solution import Solution
 from opdt.table import Table
+from sorts import SORTS
 from strategies import (
     OPTIONS,
     group_names,
@@ -104,6 +106,34 @@ def shown(solution: Solution) -> tuple[Any, ...]:
         solution.rule, solution.value, solution.bound, str(solution.status), solution.covered,
         solution.errors,
     )  # fmt: skip
+
+
+# -- problems of all sorts -------------------------------------------------------------------
+
+PARTITIONED = [sort for sort in SORTS if sort != "with_gains"]  # gains of rows are for memory
+
+
+def check_problem(
+    problem: Problem, seed: int, source_of: Callable[[list[pa.Table]], Any], **more: Any
+) -> None:
+    """Assert that partitions give the rule of the in-memory engine, whatever is turned off."""
+    rng = np.random.default_rng(seed)
+    parts = cut(arrow_of(problem), rng, int(rng.integers(1, 6)))
+    off = [name for name in ("seeding", "prices", "pairs", "strips") if rng.random() < 0.25]
+    switches = Switches(**dict.fromkeys(off, False))
+    found = solve(problem, source_of(parts), switches=switches, **more)
+    assert shown(found) == shown(get_engine("search").solve(problem))
+
+
+def check_sort(
+    sort: str, seed: int, source_of: Callable[[list[pa.Table]], Any], **more: Any
+) -> None:
+    """As `check_problem`, for a problem of one sort that partitions take: weights of few digits."""
+    problem = SORTS[sort](np.random.default_rng(seed))
+    weights = problem.table.weights
+    exact = weights is None or bool((np.round(weights, 6) == weights).all())
+    if exact and isinstance(problem.objective, VolumeImpurity):
+        check_problem(problem, seed, source_of, **more)
 
 
 # -- random cases ----------------------------------------------------------------------------

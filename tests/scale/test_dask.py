@@ -23,7 +23,7 @@ import opdt
 from opdt.errors import InputError
 from opdt.scale import PassProgress, discover_partitioned, front
 from opdt.solution import Budget, Progress, Status, StopReason
-from scale.partitions import check_case, cut, shown
+from scale.partitions import PARTITIONED, check_case, check_sort, cut, shown
 from scale.test_search_refining import random_rows
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'opdt[pandas]'")
@@ -112,6 +112,19 @@ def test_workers_find_the_rules_of_the_in_memory_engine(client: Any, first: int)
     for seed in range(first, first + CHUNK):
         style = ["nullable", "arrow"][seed % 2]
         check_case(seed, lambda parts, s=style: frame_of(parts, s), max_rows=2000, client=client)
+
+
+@pytest.mark.parametrize("sort", PARTITIONED)
+def test_workers_find_the_rules_of_problems_of_all_sorts(client: Any, sort: str) -> None:
+    for seed in range(2):
+        check_sort(sort, seed, frame_of, client=client)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sort", PARTITIONED)
+def test_workers_find_the_rules_of_many_problems_of_all_sorts(client: Any, sort: str) -> None:
+    for seed in range(2, 40):
+        check_sort(sort, seed, frame_of, client=client)
 
 
 @pytest.mark.slow

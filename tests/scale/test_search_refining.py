@@ -18,6 +18,7 @@ from opdt.scale import (
     layers,
     refining,
     seeds,
+    standing,
     summary,
 )
 from scale.partitions import TableScanner, cut, shown
@@ -66,6 +67,28 @@ def test_boxes_that_are_cut_again_and_again_hold_the_same_rule(seed: int) -> Non
     rng = np.random.default_rng(seed)
     table = random_rows(seed, int(rng.integers(30, 1500)))
     compare(table, seed, max_depth=2, w=float(rng.choice([2, 5, 10])))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(
+    "asked", [{"min_coverage": 0.4}, {"max_errors": 4}, {"min_precision": 0.95}]
+)
+def test_limits_that_bind_have_prices_and_the_same_rule(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    priced: list[bool] = []
+    found = standing.unit_prices
+
+    def spy(*args: Any) -> Any:
+        prices = found(*args)
+        priced.append(bool(prices))
+        return prices
+
+    monkeypatch.setattr(standing, "unit_prices", spy)
+    for seed in range(6):
+        table = random_rows(900 + seed, 300)
+        compare(table, seed, max_depth=2, w=3, constraints=asked)
+    assert any(priced)
 
 
 @pytest.mark.usefixtures("tiny")

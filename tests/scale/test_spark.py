@@ -22,7 +22,7 @@ import opdt
 from opdt.errors import InputError
 from opdt.scale import PassProgress, discover_partitioned, front
 from opdt.solution import Budget, Progress, Status, StopReason
-from scale.partitions import check_case, cut, shown
+from scale.partitions import PARTITIONED, check_case, check_sort, cut, shown
 from scale.test_search_refining import random_rows
 
 sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install 'opdt[spark]'")
@@ -77,6 +77,18 @@ def slow_frame(spark: Any, table: pa.Table, n_parts: int, seconds: float) -> Any
 def test_executors_find_the_rules_of_the_in_memory_engine(spark: Any, first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_case(seed, lambda parts: frame_of(spark, parts), max_rows=1000, uniform=True)
+
+
+@pytest.mark.parametrize("sort", PARTITIONED)
+def test_executors_find_the_rules_of_problems_of_all_sorts(spark: Any, sort: str) -> None:
+    check_sort(sort, 0, lambda parts: frame_of(spark, parts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sort", PARTITIONED)
+def test_executors_find_the_rules_of_many_problems_of_all_sorts(spark: Any, sort: str) -> None:
+    for seed in range(1, 20):
+        check_sort(sort, seed, lambda parts: frame_of(spark, parts))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opdt.engines.search import scan_kernels
 from opdt.engines.search.grid import LADDER
 from opdt.engines.search.pair_bounds import PairBounds
-from opdt.engines.search.records import group_classes, task_of
+from opdt.engines.search.records import Task, group_classes, priced_tasks, task_of
 from opdt.engines.search.scan_kernels import Alone, Scratch
 from opdt.engines.search.sets import AxisSets
 from opdt.scale import kernels, refining
@@ -50,8 +50,8 @@ class Counting:
         self._group_of, groups = group_classes(
             problem.objective.labels, self._question.ratio, self._question.n_classes
         )
-        self._task = task_of(groups, np.empty(0, np.intp), standing.scores)
-        self._passes = {int(label): p for p, label in enumerate(groups.labels)}
+        whole = task_of(groups, np.empty(0, np.intp), standing.scores)
+        self._tasks = priced_tasks(whole, standing.prices)
         self._channels = scan_kernels.n_channels(groups)
         self._layers: dict[int, Layer] = {}  # of the coarsest bins, by size
         self._pairs: PairBounds | None = None
@@ -60,7 +60,7 @@ class Counting:
         """Count the rules of one condition, of two, …; measure the seeds in the first pass."""
         depth = self._standing.problem.structure.depth
         layers = self._layers = {size: self._layer(size, 0) for size in range(1, depth + 1)}
-        if depth > 2:
+        if depth > 2 and self._standing.switches.pairs:
             room = self._standing.driver.room / PAIRS_SHARE
             n_rays = len(self._standing.rays)
             self._pairs = PairBounds.of(layers[2].axes, n_rays, self._channels, room)
@@ -148,8 +148,12 @@ class Counting:
         most = max(FEW_STEPS, MOST_STEPS * self._question.n_rows)
         if self._pairs is None or self._pairs.n_steps**size > most:
             return sets
-        need = self._task.need(standing.best - standing.scores.offset(size))
-        return self._pairs.open(layer.grid, sets, self._task.groups, self._sets.rules(size), need)
+        rules, best = self._sets.rules(size), standing.best - standing.scores.offset(size)
+        found = [
+            self._pairs.open(layer.grid, sets, task.groups, rules, task.need(best))
+            for task in self._tasks
+        ]
+        return found[0] if len(found) == 1 else np.unique(np.concatenate(found), axis=0)
 
     def _count(
         self, layers: dict[int, Layer], block: dict[int, Whole], seeds: tuple[Box, ...]
@@ -182,35 +186,11 @@ class Counting:
     def _bound(self, layer: Layer, count: Count, cells: Whole) -> None:
         """Bound the rules on the sets of a block; keep the boxes that may hold the best."""
         size, standing = layer.size, self._standing
-        shapes, starts = count.shapes, count.starts
-        # an ordered ray has one place more than its axis has bins
-        largest = int((layer.grid.n_bins[count.sets] + 1).prod(axis=1).max())
-        weight = int(cells[: starts[1]].sum())  # of all rows
-        scratch = Scratch.of(size, largest * self._channels, weight)
-        records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
-        owners = np.empty(RECORDS, np.int64)
-        rules, groups = self._sets.rules(size), self._task.groups
-        state = np.zeros(2, np.int64)
-        alive: list[Alive] = []
-        while state[0] < len(count.sets):
-            standing.driver.check()
-            begun, end = int(state[0]), int(state[0]) + SETS
-            need = self._task.need(standing.best - standing.scores.offset(size))
-            kernels.bound_counts(
-                layer.grid, Alone.none(), count.sets[:end], shapes[:end], starts, cells, groups,
-                self._channels, rules, need, scratch, records, owners, state,
-            )  # fmt: skip
-            number = int(state[1])
-            alive += self._take(layer, records[:number], owners[:number])
-            state[1] = 0
-            if int(state[0]) == begun:  # more records of one set than there is room for
-                records = np.empty((4 * len(records), records.shape[1]), np.int64)
-                owners = np.empty(len(records), np.int64)
+        alive = [own for task in self._tasks for own in self._alive(task, layer, count, cells)]
         standing.n_sets += len(count.sets)
         if self._pairs is not None and layer is self._layers[2]:
             for s, (one, two) in enumerate(count.sets.tolist()):
-                pair = cells[starts[s] : starts[s + 1]].reshape(count.n_groups, *shapes[s][::-1])
-                self._pairs.add(one, two, pair)
+                self._pairs.add(one, two, count.cells_of(s, cells))
         offset = standing.scores.offset(size)
         again = set(map(tuple, count.sets.tolist()))
         standing.waiting = [
@@ -218,14 +198,38 @@ class Counting:
         ]
         for own in alive:
             if own.box.bound + offset >= standing.best:
-                begin = starts[own.owner]
-                counted = cells[begin : starts[own.owner + 1]].reshape(
-                    count.n_groups, *shapes[own.owner][::-1]
-                )
-                rows = min(self._question.n_rows, _undecided(layer, own.record, counted))
+                rows = _undecided(layer, own.record, count.cells_of(own.owner, cells))
+                rows = min(self._question.n_rows, rows)
                 standing.waiting.append(own.box._replace(rows=rows))
 
-    def _take(self, layer: Layer, records: Whole, owners: Whole) -> Iterator[Alive]:
+    def _alive(self, task: Task, layer: Layer, count: Count, cells: Whole) -> Iterator[Alive]:
+        """The boxes on the sets of a block that may hold the best, for the labels of a task."""
+        size, standing = layer.size, self._standing
+        shapes, starts = count.shapes, count.starts
+        # an ordered ray has one place more than its axis has bins
+        largest = int((layer.grid.n_bins[count.sets] + 1).prod(axis=1).max())
+        weight = int(cells[: starts[1]].sum())  # of all rows
+        scratch = Scratch.of(size, largest * self._channels, weight)
+        records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
+        owners = np.empty(RECORDS, np.int64)
+        state = np.zeros(2, np.int64)
+        while state[0] < len(count.sets):
+            standing.driver.check()
+            begun, end = int(state[0]), int(state[0]) + SETS
+            need = task.need(standing.best - standing.scores.offset(size))
+            kernels.bound_counts(
+                layer.grid, Alone.none(), count.sets[:end], shapes[:end], starts, cells,
+                task.groups, self._channels, self._sets.rules(size), need, scratch, records,
+                owners, state,
+            )  # fmt: skip
+            number = int(state[1])
+            yield from self._take(task, layer, records[:number], owners[:number])
+            state[1] = 0
+            if int(state[0]) == begun:  # more records of one set than there is room for
+                records = np.empty((4 * len(records), records.shape[1]), np.int64)
+                owners = np.empty(len(records), np.int64)
+
+    def _take(self, task: Task, layer: Layer, records: Whole, owners: Whole) -> Iterator[Alive]:
         """Take the rules exactly between bins; the boxes that may hold better ones."""
         standing, size = self._standing, layer.size
         offset = standing.scores.offset(size)
@@ -237,11 +241,13 @@ class Counting:
             if not fits_all and not fits(rays):
                 continue
             if right > 0 or wrong > 0:
-                value = self._task.value(self._passes[label], right, wrong) + offset
+                # the true value: the gains of a task may have prices in them
+                factors = standing.factors[label]
+                value = int(factors[label]) * right + int(factors.min()) * wrong + offset
                 if value > standing.best and standing.is_fine(right + wrong, wrong):
                     box = layer.positions.corner(record, size, value)
                     standing.take(Found(value, label, box.rays, box.high))
-            bound = self._task.most(bound)
+            bound = task.most(bound)
             if bound + offset >= standing.best:
                 found = layer.positions.box(record, size, bound)
                 if found is not None:

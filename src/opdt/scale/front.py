@@ -15,6 +15,7 @@ from opdt.arguments import (
     resolve_constraints,
     resolve_structure,
 )
+from opdt.engines.search import Switches
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
@@ -87,11 +88,12 @@ def discover_partitioned(
     max_passes: int | None = None,
     budget: Budget | None = None,
     client: Any = None,
+    switches: Switches | None = None,
 ) -> Solution:
     """The best rule of a table that need not fit into memory, with what is proven about it.
 
     `opdt.discover` calls this for patterns, folders, lists of paths, dask and Spark data frames;
-    `features`, `max_passes` and `client` can be given here only.
+    `features`, `max_passes`, `client` and `switches` can be given here only.
 
     Parameters
     ----------
@@ -110,6 +112,8 @@ def discover_partitioned(
         Passes over the rows after which the best rule so far is returned with a true bound.
     client : distributed.Client, optional
         For a dask DataFrame; the current client if left out.
+    switches : opdt.engines.search.Switches, optional
+        Accelerators to turn off; none changes the answer.
 
     All other arguments are those of `opdt.discover`.
 
@@ -136,7 +140,7 @@ def discover_partitioned(
         return _unfinished(driver, schema, wishes, stop.reason)
     except KeyboardInterrupt:
         return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED)
-    search = PartitionedSearch(Question(schema, summary, wishes), driver)
+    search = PartitionedSearch(Question(schema, summary, wishes), driver, switches or Switches())
     search.run()
     return replace(answer(search), details=_passes(search))
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import boxes, kernels
 from opdt.engines.search.regions import Region, Regions
-from opdt.engines.search.run import Switches
 from opdt.errors import EngineFailure
 from opdt.scale.boxes import Box
 
@@ -23,10 +22,8 @@ Whole = NDArray[np.int64]
 class Judge:
     """The host of one leaf's region: it begins with the best value known, and keeps its own."""
 
-    switches = Switches()
-
     def __init__(self, standing: Standing) -> None:
-        self._standing = standing
+        self._standing, self.switches = standing, standing.switches
         self.problem, self.scores, self.limits = standing.problem, standing.scores, standing.limits
         self.control = standing.control.copy()
         self.reached: int | None = None
@@ -65,7 +62,8 @@ class Leaf:
         weights: Whole, always: Whole,
     ) -> Leaf:  # fmt: skip
         """The leaf of a box: its undecided rows, and the class weights of those always covered."""
-        factors, label, k = standing.factors[box.label], box.label, len(box.rays)
+        label, k = box.label, len(box.rays)
+        factors, price = standing.priced(label)
         ranks = np.empty((k, len(classes)), np.int32)
         values: list[Whole] = []
         for d, high in enumerate(box.high):
@@ -74,11 +72,15 @@ class Leaf:
             ranks[d] = rank[:-1] + 1
             values.append(known)
         covered = int(always.sum())
-        fixed = [int((factors * always).sum()), covered, covered - int(always[label])]
+        fixed = [
+            int((factors * always).sum()) - price.allowance,
+            covered,
+            covered - int(always[label]),
+        ]
         tops = np.array([len(known) for known in values], np.int64)
         region = Region(
             np.zeros(k, np.int64), tops, ranks, factors[classes] * weights, weights,
-            weights * (classes != label), np.array(fixed, np.int64),
+            weights * (classes != label), np.array(fixed, np.int64), price,
         )  # fmt: skip
         return cls(box, region, tuple(values), Judge(standing))
 

@@ -39,7 +39,8 @@ class Refining:
         works: list[Work] = []
         if fetched:
             works.append(Fetch(tuple(fetched), self._question.n_classes))
-        sift = Sift(tuple(sifted), edges, self._standing.factors)
+        factors = {label: self._standing.priced(label)[0] for label in self._standing.factors}
+        sift = Sift(tuple(sifted), edges, factors)
         if sifted:
             works.append(sift)
         task = Pass(self._question.coder, self._standing.rays, tuple(works))
@@ -108,10 +109,18 @@ class Refining:
         """The parts of a box that may reach the best."""
         standing, k = self._standing, len(box.rays)
         offset = standing.scores.offset(k)
+        allowance = standing.priced(box.label)[1].allowance
         strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
         out, corner = np.empty((MOST_ALIVE, 1 + 2 * k), np.int64), np.zeros(k, np.int64)
         number, best, _ = box_kernels.bound_cut(
-            mass, loss, sizes, strides, standing.best - offset, *Cutting.of(k), out, corner
+            mass,
+            loss,
+            sizes,
+            strides,
+            standing.best - offset + allowance,
+            *Cutting.of(k),
+            out,
+            corner,
         )
         box_kernels.sum_tighter(rows, sizes, strides)
         if not standing.problem.constraints.bounds_rows and best + offset > standing.best:
@@ -122,7 +131,7 @@ class Refining:
                 tight = [min(b + 1, int(s) - 1) for b, s in zip(last, sizes, strict=True)]
                 inside, always = (int(np.dot(place, strides)) for place in (first, tight))
                 yield Box(
-                    min(bound, box.bound), box.label, box.rays,
+                    min(bound - allowance, box.bound), box.label, box.rays,
                     tuple(int(e[a]) for e, a in zip(edges, first, strict=True)),
                     tuple(int(e[b + 1]) for e, b in zip(edges, last, strict=True)),
                     int(rows[inside] - rows[always]),

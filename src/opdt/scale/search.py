@@ -9,6 +9,7 @@ below the best value known: whatever ties is kept, and decided in the end by the
 
 from __future__ import annotations
 
+from opdt.engines.search import Switches
 from opdt.scale.counting import Counting
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.question import Question
@@ -21,15 +22,15 @@ from opdt.solution import StopReason
 class PartitionedSearch(Standing):
     """One search, from its incumbent to its proof."""
 
-    def __init__(self, question: Question, driver: Driver) -> None:
-        super().__init__(question, driver)
+    def __init__(self, question: Question, driver: Driver, switches: Switches) -> None:
+        super().__init__(question, driver, switches)
         self.stopped_by: StopReason | None = None
 
     def run(self) -> None:
         """Search until all is settled or a limit is reached."""
         try:
             self._empty()
-            Counting(self).run(seeds(self))
+            Counting(self).run(seeds(self) if self.switches.seeding else ())
             refining = Refining(self)
             while self.prune():
                 self.note()

@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search import kernels
+from opdt.engines.search import Switches, kernels
+from opdt.engines.search.pricing import UnitPrice, limits_of
+from opdt.engines.search.regions import FREE
+from opdt.engines.search.seeding import priced_rows, unit_prices
 from opdt.problem import Measure
 from opdt.scale.boxes import Box
 from opdt.scale.driver import Driver
@@ -30,18 +33,20 @@ class Found(NamedTuple):
 class Standing:
     """The best value, the boxes that reach it, and the boxes that may exceed it."""
 
-    def __init__(self, question: Question, driver: Driver) -> None:
-        self.question, self.driver = question, driver
+    def __init__(self, question: Question, driver: Driver, switches: Switches) -> None:
+        self.question, self.driver, self.switches = question, driver, switches
         self.problem, self.scores = question.problem, question.scores
         self.rays = question.prepared.rays.rays
         self.factors = {label: question.factors(label) for label in self.problem.objective.labels}
         lowest = 1 if self.problem.may_be_empty else kernels.NEG // 2
         self.control = np.array([lowest, 0], np.int64)
-        limits = self.problem.limits
-        self.limits = np.array(
-            [limits.min_covered, limits.max_errors, limits.precision.numerator,
-             limits.precision.denominator], np.int64,
-        )  # fmt: skip
+        self.limits = limits_of(self.problem)
+        rows = priced_rows(question.n_rows, len(self.rays))
+        self.prices: dict[int, UnitPrice] = {}
+        if switches.prices and rows:
+            self.prices = unit_prices(
+                self.problem, self.scores, lambda: question.sample_problem(rows), driver.clock
+            )
         self.ceiling = max(
             int((np.maximum(f, 0) * question.totals).sum()) for f in self.factors.values()
         )
@@ -100,6 +105,13 @@ class Standing:
             self.control[kernels.BEST] = value
             self.rules = [r for r in self.rules if r.value >= value]
             self.leaves = [(v, leaf) for v, leaf in self.leaves if v >= value]
+
+    def priced(self, label: int) -> tuple[Whole, UnitPrice]:
+        """The factors of a label with the prices of limits on rows, and these prices."""
+        price = self.prices.get(label, FREE)
+        added = np.full(self.question.n_classes, price.wrong, np.int64)
+        added[label] = price.right
+        return self.factors[label] + added, price
 
     def is_fine(self, covered: int, errors: int) -> bool:
         """Whether the weights of a rule are within the limits."""

@@ -140,6 +140,11 @@ class Count(Work):
         sizes = self.shapes.prod(axis=1) * self.n_groups
         return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
+    def cells_of(self, place: int, cells: Whole) -> Whole:
+        """The cells of one set (n_groups, …), the first axis last."""
+        own = cells[self.starts[place] : self.starts[place + 1]]
+        return own.reshape(self.n_groups, *self.shapes[place][::-1])
+
     def start(self) -> Parts:
         """Empty cells, those of all sets one after the other."""
         return {"cells": np.zeros(int(self.starts[-1]), np.int64)}

@@ -25,6 +25,7 @@ import numpy as np
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.kernels import Flags, Limits
+from opdt.problem import Problem
 
 FINE = 1 << 12  # parts of a unit of value per unit of weight in which prices are counted
 LARGEST = 1 << 60  # what the prices of all rows may add up to
@@ -32,6 +33,12 @@ STEPS = 14  # halvings of a price
 ROUNDS = 2  # of all prices
 MOST_CELLS = 2_000_000  # rays × rows on which greedy rules are tried
 TIMES = 4  # the highest price, in times what the dearest unit of weight gains or loses
+
+
+def limits_of(problem: Problem) -> Limits:
+    """The limits on rows as the kernels take them."""
+    least, most, precision = problem.limits
+    return Limits(least, most, precision.numerator, precision.denominator)
 
 
 @dataclass(frozen=True, eq=False)

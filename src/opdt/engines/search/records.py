@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -85,6 +85,22 @@ def group_classes(classes: Sequence[int], w: Fraction, n_classes: int) -> tuple[
 def task_of(groups: Groups, order: NDArray[np.intp], scores: Scores) -> Task:
     """The task of rows that are worth the same in their group."""
     return Task(groups, order, scores.scale, int(scores.with_errors))
+
+
+def priced_tasks(whole: Task, prices: Mapping[int, UnitPrice]) -> list[Task]:
+    """A task in passes: one for all labels, or with prices, which differ, one for each."""
+    if not prices:
+        return [whole]
+    groups, tasks = whole.groups, []
+    for at, label in enumerate(groups.labels.tolist()):
+        one = {
+            name: getattr(groups, name)[at : at + 1]
+            for name in ("labels", "right", "wrong", "plus", "minus")
+        }
+        single = whole._replace(groups=groups._replace(**one))
+        price = prices.get(label)
+        tasks.append(single if price is None else single.priced(price))
+    return tasks
 
 
 class Positions:

@@ -17,6 +17,7 @@ from opdt.engines.search.agenda import Agenda, Halted
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.polish import Expired, first_rule
+from opdt.engines.search.pricing import limits_of
 from opdt.engines.search.rays import Plan, Rays
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
@@ -62,6 +63,8 @@ class Switches:
         Bound an ordered ray beside excluded levels by what it gains alone.
     strips : bool
         Bound a box by what each of its sides can add alone.
+    pairs : bool
+        Over partitions, bound three rays and more by the counts of pairs: see `pair_bounds`.
     large_rows, large_rays : int
         Tables with more rows, or with more rays, are searched by counting cells of binned
         features first; so are those with more than a third as many single rays.
@@ -78,6 +81,7 @@ class Switches:
     spans: bool = True
     alone: bool = True
     strips: bool = True
+    pairs: bool = True
     large_rows: int = 20_000
     large_rays: int = 600
 
@@ -178,8 +182,7 @@ class Run:
     @cached_property
     def limits(self) -> kernels.Limits:
         """The row constraints as the kernels take them."""
-        least, most, precision = self.problem.limits
-        return kernels.Limits(least, most, precision.numerator, precision.denominator)
+        return limits_of(self.problem)
 
     @cached_property
     def bases(self) -> list[Field]:

@@ -28,7 +28,7 @@ from opdt.engines.search.grid import LADDER, LEVELS, Axis, AxisMaker, Bins, Grid
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import fill_levels
-from opdt.engines.search.records import PARTS, Positions, Task, group_classes
+from opdt.engines.search.records import Positions, Task, group_classes, priced_tasks
 from opdt.engines.search.regions import FREE, Region, Regions
 from opdt.engines.search.scan_kernels import Alone, Groups, Scratch
 from opdt.engines.search.seeding import sample_prices, sample_rules
@@ -136,36 +136,12 @@ class Scan:
             weights = groups.weights  # each is one
         groups = groups._replace(starts=starts.astype(np.int64), weights=weights)
         whole = Task(groups, order, scores.scale, int(scores.with_errors))
-        if not self._prices:
-            return [whole]
-        # prices are those of one class, so that each has a pass of its own
-        tasks = []
-        for at, label in enumerate(groups.labels.tolist()):
-            one = {
-                name: getattr(groups, name)[at : at + 1]
-                for name in ("labels", "right", "wrong", "plus", "minus")
-            }
-            single = whole._replace(groups=groups._replace(**one))
-            price = self._prices.get(label)
-            tasks.append(single if price is None else single.priced(price))
-        return tasks
+        return priced_tasks(whole, self._prices)
 
     @cached_property
     def _prices(self) -> dict[int, UnitPrice]:
-        """The prices of limits on rows, by label; none where they are of no use."""
-        run, scores = self.run, self.run.scores
-        objective = run.problem.objective
-        limited = run.problem.constraints.bounds_rows and run.switches.prices
-        many = len(objective.labels) > FEW_LABELS
-        if not limited or many or not isinstance(objective, VolumeImpurity) or scores.scale < PARTS:
-            return {}
-        most = (objective.w.numerator - objective.w.denominator) * scores.scale
-        prices = {}
-        for label, fine in sample_prices(run).items():
-            price = UnitPrice.of(run.limits, fine, most, int(objective.weights.sum()))
-            if price is not None:
-                prices[label] = price
-        return prices
+        """The prices of limits on rows, by label."""
+        return sample_prices(self.run)
 
     def _task_of_gains(self, label: int) -> Task:
         """Any gains per row, in values: those with a positive one, then the others."""

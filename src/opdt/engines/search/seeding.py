@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.engines.search.field import Field
-from opdt.engines.search.pricing import find_prices
+from opdt.engines.search.pricing import UnitPrice, find_prices, limits_of
+from opdt.engines.search.records import PARTS
+from opdt.engines.search.scores import Scores
 from opdt.problem import Objective, Problem, RowGains, VolumeImpurity
-from opdt.solution import Budget, StopReason
+from opdt.solution import Budget, Clock, StopReason
 from opdt.table import Column, Table
 
 if TYPE_CHECKING:
@@ -61,6 +64,7 @@ SAMPLE_SECONDS = 1.5  # and how long it may be searched, a tenth of the time at 
 MARGIN = 0.03  # by which limits on rows are stricter in the sample
 PRICED_ROWS = 4_000  # rows on which prices of limits are looked for
 MOST_LEVELS = 100_000_000  # and levels of all rays on these rows
+FEW_LABELS = 8  # labels whose limits have prices of their own
 N_RULES = 8  # rules of the sample that are tried on all rows
 
 
@@ -88,29 +92,57 @@ def sample_rules(run: Run) -> None:
             run.take_start(problem.lower(rule))
 
 
-def sample_prices(run: Run) -> dict[int, tuple[int, int, int]]:
-    """Prices of limits on rows by label, found on a sample; see `pricing.find_prices`."""
-    from opdt.engines.search.run import Prepared, Run
+def sample_prices(run: Run) -> dict[int, UnitPrice]:
+    """Prices of limits on rows by label, found on a sample; none where they are of no use."""
+    problem = run.problem
+    n_rows = problem.table.n_rows
+    size = priced_rows(n_rows, len(run.prepared.rays.rays))
+    if not size or not run.switches.prices:
+        return {}
+    return unit_prices(
+        problem, run.scores, lambda: _sampled(problem, _rows(n_rows, size), 0), run.clock
+    )
+
+
+def priced_rows(n_rows: int, n_rays: int) -> int:
+    """Rows of a sample on which prices are looked for; 0 where they would be too few."""
+    size = min(n_rows, PRICED_ROWS, MOST_LEVELS // max(1, n_rays))
+    return 0 if size < LEAST_SAMPLE and size < n_rows else size
+
+
+def unit_prices(
+    problem: Problem, scores: Scores, sample: Callable[[], Problem | None], clock: Clock
+) -> dict[int, UnitPrice]:
+    """Prices by label of the limits of a problem, found on the rows of a `sample`."""
+    from opdt.engines.search.run import Prepared, Run, Switches
     from opdt.engines.search.small import Sweep
 
-    problem = run.problem
-    n_rows, n_rays = problem.table.n_rows, len(run.prepared.rays.rays)
-    size = min(n_rows, PRICED_ROWS, MOST_LEVELS // max(1, n_rays))
-    if size < LEAST_SAMPLE and size < n_rows:
+    objective = problem.objective
+    many = len(objective.labels) > FEW_LABELS
+    useful = problem.constraints.bounds_rows and not many and scores.scale >= PARTS
+    if not useful or not isinstance(objective, VolumeImpurity) or (small := sample()) is None:
         return {}
-    small = _sampled(problem, _rows(n_rows, size), 0)
-    on_rows = replace(run.switches, large_rows=n_rows, large_rays=n_rays * 3)
-    own = Run(small, Prepared(small), run.clock, on_rows)
+    prepared = Prepared(small)
+    on_rows = Switches(large_rows=small.table.n_rows, large_rays=3 * len(prepared.rays.rays))
+    own = Run(small, prepared, clock, on_rows)
     sweep = Sweep(own)
+    limits = limits_of(problem)
+    most = (objective.w.numerator - objective.w.denominator) * scores.scale
+    weight = int(objective.weights.sum())
+    classes = problem.table.classes.tolist()
     found = {}
     for base in own.bases:
         prices = find_prices(
-            base, sweep.flags(base), own.limits, problem.structure.depth, run.halted
-        )
-        if prices is not None:
-            # values of the sample have a scale of their own
-            a, b, c = (price * run.scores.scale // own.scores.scale for price in prices)
-            found[base.label] = (a, b, c)
+            base, sweep.flags(base), own.limits, problem.structure.depth,
+            lambda: clock.stop() is not None,
+        )  # fmt: skip
+        if prices is None:
+            continue
+        # values of the sample have a scale of their own
+        a, b, c = (price * scores.scale // own.scores.scale for price in prices)
+        price = UnitPrice.of(limits, (a, b, c), most, weight)
+        if price is not None:
+            found[classes.index(small.table.classes[base.label])] = price
     return found
 
 
