@@ -110,7 +110,7 @@ def discover(
 
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
-            constraints=constraints, sample_weight=sample_weight, kinds=kinds, budget=clock.budget,
+            constraints=constraints, sample_weight=sample_weight, kinds=kinds, budget=clock,
         )  # fmt: skip
     shape, file_groups = resolve_structure(structure, max_depth)
     demands = resolve_constraints(constraints)

@@ -11,9 +11,9 @@ import numpy as np
 from opdt.arguments import (
     Groups,
     StructureLike,
-    resolve_budget,
     resolve_constraints,
     resolve_structure,
+    start_clock,
 )
 from opdt.engines.search import Switches
 from opdt.errors import InputError
@@ -28,7 +28,7 @@ from opdt.scale.scanner import Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
-from opdt.solution import Budget, Solution, StopReason
+from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Table
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
@@ -86,7 +86,7 @@ def discover_partitioned(
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
     max_passes: int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Clock | None = None,
     client: Any = None,
     switches: Switches | None = None,
 ) -> Solution:
@@ -122,7 +122,8 @@ def discover_partitioned(
     Solution
         The same rule, value and bound as in memory; `details` is a `Passes`.
     """
-    limits = resolve_budget(budget, time_limit, n_jobs, memory_limit)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    limits = clock.budget
     shape, file_groups = resolve_structure(structure, max_depth)
     wishes = Wishes(
         shape, {**file_groups, **check_groups(groups)}, w, target, resolve_constraints(constraints)
@@ -133,7 +134,7 @@ def discover_partitioned(
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
     schema = replace(schema, idle=_check_wishes(schema, wishes))
-    driver = Driver(scanner, limits.start(), max_passes)
+    driver = Driver(scanner, clock, max_passes)
     try:
         summary = driver.run(_first_pass(schema, driver))
     except Stopped as stop:
