@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.grid import (
-    ENDS,
     LADDER,
     LEVELS,
     Axis,
@@ -28,7 +27,6 @@ from opdt.scale.works import Binning
 from opdt.table import Kind
 
 Whole = NDArray[np.int64]
-TAILS = 11.0  # `ends` of finer bins: where nothing is worth much, the best rules are in the tails
 LAST = np.iinfo(np.int64).max
 
 
@@ -135,7 +133,7 @@ def _ordered(
         known, counts = np.unique(present, return_counts=True)
         last = known
         if len(known) > bins:
-            last = known[bin_edges(counts, bins, ends=TAILS if step else ENDS)[1:] - 1]
+            last = known[bin_edges(counts, bins)[1:] - 1]
     # A bin begins behind the last key of the one before it.
     edges = np.append(ends[0], np.minimum(last, LAST - 1) + 1)
     if few is None:

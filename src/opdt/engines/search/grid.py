@@ -7,6 +7,7 @@ threshold lies in one of them, so that the bin bounds what it covers. A *single*
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -29,7 +30,8 @@ LADDER = {
     1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 16), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
 }  # fmt: skip
 
-ENDS = 4.5  # see `bin_edges`
+ENDS = 4.5  # log-odds of the share of the rows that the outermost bins hold
+MANY_BINS, TAIL_SHARE = 50, 3  # bins from which some are for the tails: one in so many
 SAMPLE = 50_000  # rows by which features are cut into bins
 # How a single ray covers bins: one, all but one, some, the missing one, all present ones.
 THIS, OTHERS, SOME, MISSING, PRESENT = range(5)
@@ -263,32 +265,46 @@ class AxisMaker:
             return bin_edges(counts, bins, even=even)
         if n_values == column.n_rows and (bins, even) in self._common:
             return self._common[bins, even]
-        # Which bins are good is a matter of speed alone, so a sample of the rows will do.
-        sample = column.codes[:: max(1, column.n_rows // SAMPLE)]
-        counts = np.bincount(sample[sample >= 0], minlength=n_values)
+        if n_values == column.n_rows:
+            counts = np.ones(n_values, np.intp)
+        else:
+            # Which bins are good is a matter of speed alone, so a sample of the rows will do.
+            sample = column.codes[:: max(1, column.n_rows // SAMPLE)]
+            counts = np.bincount(sample[sample >= 0], minlength=n_values)
         edges = bin_edges(counts, bins, even=even)
         if n_values == column.n_rows:
             self._common[bins, even] = edges
         return edges
 
 
-def bin_edges(
-    counts: NDArray[np.intp], bins: int, *, even: bool = False, ends: float = ENDS
-) -> Whole:
+def _log_odds(bins: int, n_rows: int) -> NDArray[np.float64]:
+    """Log-odds of the shares of the rows at which bins begin, behind the first bin.
+
+    Even steps of log-odds make bins near either end small beside what lies beyond them. Of many
+    bins a part is for the tails, down to single rows: where no rule is worth much, the best ones
+    cover few rows.
+    """
+    ends = math.log(max(1, n_rows))
+    if bins < MANY_BINS or ends <= ENDS:
+        return np.linspace(-ENDS, ENDS, bins - 1)
+    outer = bins // (2 * TAIL_SHARE)
+    tail = np.linspace(ENDS, ends, outer + 1)[1:]
+    return np.concatenate([-tail[::-1], np.linspace(-ENDS, ENDS, bins - 1 - 2 * outer), tail])
+
+
+def bin_edges(counts: NDArray[np.intp], bins: int, *, even: bool = False) -> Whole:
     """Codes that begin each bin, then the number of codes; at most `bins` bins.
 
     `counts` (n_values,) are the rows of each code, or of a sample of them. A bound is good where a
     bin is small beside the rows on its tight side, so bins shrink towards both ends, where
     conditions cover few rows. A value that many rows share has a bin of its own, in which nothing
     is uncertain. `even` bins have equally many rows, which is better for both ends of an interval.
-    `ends` are the log-odds of the share of the rows that the outermost bins hold.
     """
     n_values = len(counts)
     shares = counts.cumsum() / max(1, counts.sum())
-    # Even steps of log-odds: bins near either end are small beside what lies beyond them.
-    wanted = 1 / (1 + np.exp(-np.linspace(-ends, ends, bins - 1)))
-    if even:
-        wanted = np.arange(1, bins) / bins
+    wanted = (
+        np.arange(1, bins) / bins if even else 1 / (1 + np.exp(-_log_odds(bins, int(counts.sum()))))
+    )
     # the bin after a share begins at the first code beyond it
     edges = np.unique(np.searchsorted(shares, wanted, side="left") + 1)
     heavy = np.flatnonzero(counts > counts.sum() / bins)

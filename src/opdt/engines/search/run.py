@@ -58,7 +58,8 @@ class Switches:
     merging : bool
         Put rows together that no condition tells apart.
     spans : bool
-        Bound an interval beside other rays with one axis for both of its ends.
+        Find the best interval of one feature in one pass over the rows, and bound an interval
+        beside other rays with one axis for both of its ends.
     alone : bool
         Bound an ordered ray beside excluded levels by what it gains alone.
     strips : bool

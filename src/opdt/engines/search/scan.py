@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search import box_kernels
+from opdt.engines.search import box_kernels, intervals
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Halted, Work
 from opdt.engines.search.boxes import Box
@@ -226,16 +226,34 @@ class Scan:
                 else:
                     skipped = wide.eligible
                     yield from wide.works(agenda, step)
+            settled = np.zeros(len(layer.axes), bool)
+            if size == 2:
+                settled = intervals.are_settled(self.run, layer.axes)
+                for axis in np.flatnonzero(settled).tolist():
+                    yield self._settle_interval(task, layer.axes[axis])
             for sets in self._sets.batches(layer.axes, size, max(1, BATCH // each), skipped):
-                plain, intervals = self._split(layer, sets)
+                if size == 2:
+                    sets = sets[(sets[:, 0] != sets[:, 1]) | ~settled[sets[:, 0]]]
+                plain, spanned = self._split(layer, sets)
                 if len(plain):
                     yield self._scan(agenda, step, plain)
-                if len(intervals):
+                if len(spanned):
                     spans = step._replace(ladder=INTERVALS[size], even=True)
-                    yield self._filter(agenda, spans, intervals)
+                    yield self._filter(agenda, spans, spanned)
 
         agenda.add_stream(most, works())
         return int(each * float(len(self.rays.rays)) ** size)
+
+    def _settle_interval(self, task: Task, axis: Axis) -> Work:
+        """Find the best interval of one axis for each label of a task."""
+
+        def work(slot: int) -> None:
+            for label in task.groups.labels.tolist():
+                if not self.run.halted():
+                    intervals.settle(self.run, axis, label, self.gains(label)[0])
+            self.run.add_counts(np.array([0, 1, 0, 0]))
+
+        return work
 
     def _split(self, layer: Layer, sets: Whole) -> tuple[Whole, Whole]:
         """Sets of axes, and those with an interval: its axis first, and only once."""
