@@ -6,13 +6,19 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.support import examples
+from opdt.engines.exhaustive import ExhaustiveEngine
+from opdt.engines.search import SearchEngine, Switches, intervals, wide
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
+from opdt.engines.search.kernels import NEG
 from opdt.engines.search.scan_kernels import Alone, Groups, Rules, Scratch
+from opdt.problem import Constraints, Problem, Structure
+from opdt.table import Table
 
 SEEDS = st.integers(0, 2**32 - 1)
 FINE = 3  # values of a bin, at most
@@ -114,3 +120,35 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
         best = data.best([(d, bool(down)) for d, down in enumerate(downs)])
         if best >= need:
             assert best <= bounds[tuple(2 * d + down for d, down in enumerate(downs))]
+
+
+def test_very_many_columns_of_which_one_is_missing_throughout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Such a column has no bins at all."""
+    monkeypatch.setattr(wide, "WIDE", 2)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, (60, 4)).astype(float)
+    x[:, 2] = np.nan
+    y = (x[:, 0] > 4) ^ (rng.random(60) < 0.1)
+    table = Table.build(x, y.astype(int), warn=False)
+    asked = Constraints(missing_conditions=True)
+    problem = Problem.build(table, structure=Structure.free(2), w=3, constraints=asked)
+    found = SearchEngine(switches=Switches(large_rows=0)).solve(problem)
+    assert found.value == ExhaustiveEngine().solve(problem).value
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_best_run_of_codes_is_that_of_all_runs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_codes, n_rows = int(rng.integers(1, 9)), int(rng.integers(1, 30))
+    codes = rng.integers(-1, n_codes, n_rows).astype(np.int32)
+    gains = rng.integers(-6, 5, n_rows)
+    best, first, last = intervals.best_run(codes, gains, np.zeros(n_codes, np.int64))
+    sums = {
+        (a, b): int(gains[(codes >= a) & (codes <= b)].sum())
+        for a in range(1, n_codes - 1)
+        for b in range(a, n_codes - 1)
+    }
+    assert best == max(sums.values(), default=NEG)
+    assert not sums or sums[first, last] == best

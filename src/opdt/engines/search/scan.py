@@ -52,6 +52,7 @@ MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
 AT_ONCE = 64  # parts of a box that are settled with it, at most
 NEAR = 4  # if their bounds are above the best value by one part in so many, at most
+TOGETHER = 16  # axes whose intervals are settled by one piece of work
 TINY = 1_000_000  # steps below which starting threads costs more than it saves
 NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
 
@@ -229,8 +230,10 @@ class Scan:
             settled = np.zeros(len(layer.axes), bool)
             if size == 2:
                 settled = intervals.are_settled(self.run, layer.axes)
-                for axis in np.flatnonzero(settled).tolist():
-                    yield self._settle_interval(task, layer.axes[axis])
+                axes = [layer.axes[a] for a in np.flatnonzero(settled)]
+                for label in task.groups.labels.tolist():
+                    for start in range(0, len(axes), TOGETHER):
+                        yield self._settle_intervals(label, axes[start : start + TOGETHER])
             for sets in self._sets.batches(layer.axes, size, max(1, BATCH // each), skipped):
                 if size == 2:
                     sets = sets[(sets[:, 0] != sets[:, 1]) | ~settled[sets[:, 0]]]
@@ -244,14 +247,16 @@ class Scan:
         agenda.add_stream(most, works())
         return int(each * float(len(self.rays.rays)) ** size)
 
-    def _settle_interval(self, task: Task, axis: Axis) -> Work:
-        """Find the best interval of one axis for each label of a task."""
+    def _settle_intervals(self, label: int, axes: list[Axis]) -> Work:
+        """Find the best interval of some axes for one label."""
 
         def work(slot: int) -> None:
-            for label in task.groups.labels.tolist():
-                if not self.run.halted():
-                    intervals.settle(self.run, axis, label, self.gains(label)[0])
-            self.run.add_counts(np.array([0, 1, 0, 0]))
+            gains = self.gains(label)[0]
+            most = int(gains[gains > 0].sum()) + self.run.scores.offset(2)
+            for axis in axes:
+                if most >= self.run.best and not self.run.halted():
+                    intervals.settle(self.run, axis, label, gains)
+            self.run.add_counts(np.array([0, len(axes), 0, 0]))
 
         return work
 
@@ -345,7 +350,8 @@ class Scan:
             for p in range(len(task.groups.labels)):
                 own = counts[task.groups.right[p]]
                 gains = task.groups.plus[p] * own - task.groups.minus[p] * (total - own)
-                best = max(best, gains.cumsum().max(), gains[::-1].cumsum().max())
+                runs = gains.cumsum(), gains[::-1].cumsum()  # of no bins where all is missing
+                best = max(best, *(run.max(initial=0) for run in runs))
             return best
 
         self.fill(layer, np.arange(len(layer.axes)))
