@@ -12,7 +12,7 @@ from analysis.enumerated import all_counts, arguments
 from engines.search.support import examples
 from opdt.analysis.choosing import best_lines, most_correct, most_precise, price_grid
 from opdt.analysis.path import weight_path
-from opdt.analysis.prices import Pricer
+from opdt.engines.prices import Pricer
 from opdt.problem import Constraints, Problem
 from opdt.solution import Budget, Status
 from strategies import describe, small_problems

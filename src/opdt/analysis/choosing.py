@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from opdt.analysis.path import WeightPath
-from opdt.analysis.prices import Answer, Line, Pricer
+from opdt.engines.prices import Answer, Line, Pricer
 from opdt.solution import Solution
 
 DIGITS = 3  # of a price that stands for a segment, where so many are enough

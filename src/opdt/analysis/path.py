@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
-from opdt.analysis.prices import Pricer, as_price
+from opdt.engines.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
 from opdt.arguments import Groups, StructureLike, start_clock

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opdt.analysis.choosing import best_lines, most_correct, most_precise, price_grid
 from opdt.analysis.counts import count_rows
 from opdt.analysis.path import trace_path
-from opdt.analysis.prices import Pricer, as_price
+from opdt.engines.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
 from opdt.arguments import StructureLike, resolve_budget, resolve_constraints, resolve_table
 from opdt.discover import discover

@@ -12,6 +12,8 @@ from opdt.rules import Condition, Op
 from opdt.rules.thresholds import readable_threshold
 from opdt.table import Column, Kind, Table
 
+RAREST = "rarest"  # stands for a class
+
 
 def lift_condition(table: Table, condition: CodedCondition) -> Condition:
     """The condition with its name and the most readable value that covers the same rows."""
@@ -79,10 +81,18 @@ def _level(column: Column, value: object) -> int:
     raise InputError(f"level {value!r} does not occur in column {column.name!r}.")
 
 
-def class_code(table: Table, label: Any) -> int:
-    """The code of a class, refusing one that the table does not have."""
+def class_code(table: Table, label: Any, totals: Any = None) -> int:
+    """The code of a class, refusing one that the table does not have.
+
+    "rarest" is the class of the least weight, the first of them in a tie, unless a class is called
+    so. `totals` are the weights of the classes where the rows of the table do not tell them.
+    """
     for code, known in enumerate(table.classes.tolist()):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return code
+    if isinstance(label, str) and label == RAREST:
+        if totals is None:
+            totals = np.bincount(table.labels, table.weights, len(table.classes))
+        return int(np.argmin(totals))
     shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
     raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")

@@ -112,7 +112,7 @@ class Question:
         groups = FeatureGroups.of(
             table.names, table.numeric, table.categorical, check_groups(wishes.groups)
         )
-        chosen = None if wishes.target is None else class_code(table, wishes.target)
+        chosen = None if wishes.target is None else class_code(table, wishes.target, units)
         objective = VolumeImpurity(
             labels, self.ratio, tuple(range(n)) if chosen is None else (chosen,),
             np.append(units, 0), self.coder.weight_scale,
