@@ -148,9 +148,7 @@ def resolve_demands(
 ) -> Constraints:
     """The constraints of a search for this objective, with the short way of giving two of them."""
     if objective not in OBJECTIVES:
-        raise InputError(
-            f"'objective' must be 'vi', 'precision' or 'coverage', got {objective!r}."
-        )
+        raise InputError(f"'objective' must be 'vi', 'precision' or 'coverage', got {objective!r}.")
     demands = resolve_constraints(constraints)
     for name, value in (("min_coverage", min_coverage), ("min_precision", min_precision)):
         if value is None:

@@ -5,27 +5,59 @@ no rule has a VI above 0 at the price at which its own is 0. If one has, it is m
 own price is tried next: Dinkelbach's method, in fractions, which ends after a few solves.
 
 Each solve also bounds the precision of every rule. Let B be a VI that no rule exceeds at the price
-w, and let a rule cover N rows, L of them errors: N - w L <= B, so that L / N >= (1 - B / N) / w. For
-B >= 0 this is least for the smallest N that the minimum coverage m allows:
+w, and let a rule cover N rows, L of them errors: N - w L <= B, so that L / N >= (1 - B / N) / w.
+For B >= 0 this is least for the smallest N that the minimum coverage m allows:
 
     precision = 1 - L / N <= 1 - (1 - B / m) / w.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Protocol
 
-from opdt.engines.prices import Answer, Line, Pricer
+from opdt.engines.prices import Answer, Line, Work
 from opdt.errors import EngineFailure
-from opdt.solution import Progress, Solution, Statistics, Status, StopReason, TracePoint
+from opdt.problem import Problem
+from opdt.rules import Rule
+from opdt.solution import Clock, Progress, Solution, Statistics, Status, StopReason, TracePoint
 
 NOTHING = float("-inf")
-# What gains may add up to where ties are decided: it leaves room for the tie-break in the values.
-ROOM = 2**44
 
 
-def most_precise(pricer: Pricer) -> Solution:
+class Prices(Protocol):
+    """Exact solves of one problem at any price: a `Pricer`, in memory or over partitions."""
+
+    problem: Problem
+    engine: str
+    clock: Clock
+    work: Work
+    scale: int  # units of weight that make one row
+    total: int  # units of all rows
+    rounding: float
+    stopped_by: StopReason | None
+    told: Callable[[Progress], Progress] | None
+
+    @property
+    def highest(self) -> Fraction:
+        """A price above every crossing of two lines."""
+
+    def halted(self) -> bool:
+        """Whether a limit is reached."""
+
+    def solve(
+        self,
+        w: Fraction,
+        start: Rule | None = None,
+        max_errors: int | None = None,
+        min_precision: Fraction | None = None,
+    ) -> Answer:
+        """The best rule at a price."""
+
+
+def most_precise(pricer: Prices) -> Solution:
     """The rule of the highest precision among those that meet the constraints.
 
     Of equally precise rules the one with the most rows of its class comes first, then the order
@@ -42,7 +74,7 @@ def most_precise(pricer: Pricer) -> Solution:
 class PrecisionSearch:
     """The best rule so far, the bound so far, and the solves that bring them together."""
 
-    def __init__(self, pricer: Pricer) -> None:
+    def __init__(self, pricer: Prices) -> None:
         self._pricer = pricer
         self._least = pricer.problem.limits.min_covered
         self._best: Line | None = None
@@ -82,18 +114,11 @@ class PrecisionSearch:
     def _decide_ties(self) -> None:
         """Of all rules of this precision the one with the most rows of its class.
 
-        Under the demand of this precision, and as none is higher, any lower price orders rules by
-        their correct rows. A price a little lower prunes best.
+        At the price 1 the VI counts these rows, and no rule has a higher precision than demanded.
         """
         assert self._best is not None
-        pricer, precision = self._pricer, _precision(self._best)
-        if precision == 1:
-            w = pricer.highest
-        else:
-            price = _price(self._best)
-            parts = max(1, ROOM // (pricer.total * price.numerator))
-            w = price - Fraction(1, price.denominator * min(parts, pricer.total + 1))
-        answer = pricer.solve(max(w, Fraction(1)), self._best.rule, min_precision=precision)
+        precision = _precision(self._best)
+        answer = self._pricer.solve(Fraction(1), self._best.rule, min_precision=precision)
         if answer.line is not None and answer.line.rule is not None:
             self._best = answer.line
             self._record()
@@ -170,5 +195,3 @@ def _precision(line: Line) -> Fraction:
 def _price(line: Line) -> Fraction:
     """The price at which a rule's VI is 0; it has errors."""
     return Fraction(line.covered, line.errors)
-
-

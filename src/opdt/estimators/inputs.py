@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -18,9 +19,13 @@ from sklearn.utils.validation import (
 )
 
 from opdt.arguments import is_partitioned
-from opdt.errors import InputError
-from opdt.table import column_names, read_frame
+from opdt.errors import InputError, first_line
+from opdt.problem import class_code
+from opdt.problem.lifting import RAREST
+from opdt.table import Table, column_names, read_frame
+from opdt.table.frames import from_values
 from opdt.table.kinds import unknown_column
+from opdt.table.labels import check_weights, code_labels
 
 
 def is_frame(X: Any) -> bool:
@@ -76,6 +81,32 @@ def read_rows(path: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         columns.append(frame[name].to_numpy() if isinstance(name, str) else name)
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
     return frame.drop(named).to_native(), *columns
+
+
+def weighed(
+    estimator: Any, y: NDArray[Any], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64] | None, Any]:
+    """Row weights times those of the classes, and the class that the estimator's target means.
+
+    The rarest class is that of the rows as they came: balanced classes all weigh the same.
+    """
+    asked, target = estimator.class_weight, estimator.target
+    if asked is None:
+        return weights, target
+    if not isinstance(asked, Mapping) and not (isinstance(asked, str) and asked == "balanced"):
+        raise InputError(
+            "'class_weight' must be 'balanced', a mapping of class to weight, or None, "
+            f"got {asked!r}."
+        )
+    if isinstance(target, str) and target == RAREST:
+        labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
+        target = classes[class_code(Table((), labels, classes, weights), RAREST)]
+    known = asked if isinstance(asked, str) else {label: asked[label] for label in asked}
+    try:
+        factors = compute_sample_weight(known, y)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'class_weight' cannot be used: {first_line(error)}") from None
+    return check_weights(factors if weights is None else factors * weights, len(y)), target
 
 
 def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:

@@ -45,6 +45,8 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     structure, groups, target, constraints, engine
         As in `OPDTClassifier`, for each rule. A `min_coverage` ends the list when no rule that
         covers so much gains anything; as a share it is one of the rows that are left.
+    class_weight : "balanced" or mapping of class to weight, optional
+        Factors on the row weights, as in scikit-learn: "balanced" lets all classes weigh the same.
     time_limit : float, optional
         Seconds for all rules together, from the call of `fit`.
     n_jobs : int, optional
@@ -89,6 +91,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
@@ -103,6 +106,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.structure = structure
         self.groups = groups
         self.target = target
+        self.class_weight = class_weight
         self.constraints = constraints
         self.engine = engine
         self.time_limit = time_limit
@@ -120,7 +124,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Row weights; a row of weight zero counts as if it were not there.
         """
         clock = start_clock(None, self.time_limit, self.n_jobs)
-        X, table = checked_table(self, X, y, sample_weight)
+        X, table, target = checked_table(self, X, y, sample_weight)
         found = sequential_covering(
             table,
             max_depth=self.max_depth,
@@ -131,7 +135,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.random_state,
             structure=self.structure,
             groups=self.groups,
-            target=self.target,
+            target=target,
             constraints=self.constraints,
             engine=self.engine,
             budget=clock,
