@@ -159,6 +159,10 @@ class Pricer:
             bound = Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
         return Answer(self._line(solution), bound)
 
+    def at(self, w: Fraction) -> Problem:
+        """The problem at one price."""
+        return self.problem.with_objective(replace(self._objective, w=w))
+
     def solution(self, w: Fraction, answer: Answer) -> Solution:
         """What a solve at the price `w` has found, as a solution."""
         line, scale = answer.line, self.scale

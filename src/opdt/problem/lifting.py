@@ -13,6 +13,7 @@ from opdt.rules.thresholds import readable_threshold
 from opdt.table import Column, Kind, Table
 
 RAREST = "rarest"  # stands for a class
+RARER = "rarer of two"  # stands for the rarest of two classes, and for none of more
 
 
 def lift_condition(table: Table, condition: CodedCondition) -> Condition:
@@ -96,3 +97,12 @@ def class_code(table: Table, label: Any, totals: Any = None) -> int:
         return int(np.argmin(totals))
     shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
     raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")
+
+
+def target_code(table: Table, target: Any, totals: Any = None) -> int | None:
+    """The code of the class that a rule must have; None where it may have any."""
+    if target is None:
+        return None
+    if isinstance(target, str) and target == RARER and RARER not in table.classes.tolist():
+        return class_code(table, RAREST, totals) if len(table.classes) == 2 else None
+    return class_code(table, target, totals)

@@ -1,0 +1,88 @@
+"""What a command looks for: the class and the objective, where they are given and where not.
+
+Why the defaults are what they are is told on the page "Which defaults hold?" of the documentation:
+a rule for the rarer of two classes, the most precise one that covers at least 5 % of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opdt.errors import InputError
+from opdt.problem.lifting import RARER, RAREST
+
+ALL = "all"
+PRICE = 10.0  # the paper's
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The options that say what a rule is best in, and of which class it is.
+
+    `w`, `objective` and `label` are None where the option is not given.
+    """
+
+    objective: str | None
+    w: float | None
+    label: str | None
+    paper: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.paper:
+            return
+        for option, value in (("--objective", self.objective), ("--class", self.label)):
+            if value is not None:
+                raise InputError(f"'{option}' cannot be given beside '--paper', which settles it.")
+
+    @property
+    def price(self) -> float:
+        """The price of an error; it counts for the VI only."""
+        return PRICE if self.w is None else self.w
+
+    def settings(self, limits: Mapping[str, float | None]) -> dict[str, Any]:
+        """The arguments `objective` and `w` of `discover`.
+
+        A price asks for the VI. So does a limit on errors or precision: the rule of the largest VI
+        within the limit; the most precise rule would make nothing of it.
+        """
+        objective = self.objective
+        if objective is None:
+            other = any(limits.get(name) is not None for name in ("min_precision", "max_errors"))
+            objective = "vi" if self.paper or self.w is not None or other else "precision"
+        elif objective != "vi" and self.w is not None:
+            raise InputError(
+                f"'--w' is the price of an error in the VI and cannot be given beside "
+                f"'--objective {objective}'; drop one."
+            )
+        return {"objective": objective, "w": self.price}
+
+    def target(self, class_of: Callable[[str], Any], classes: Sequence[Any] | None) -> Any:
+        """The argument `target` of `discover`.
+
+        Parameters
+        ----------
+        class_of : callable
+            Gives the class that a text spells, or raises `InputError`.
+        classes : sequence or None
+            The classes, where they are known before the search.
+        """
+        if self.paper:
+            return None
+        if self.label is None:
+            if classes is None:
+                return RARER
+            return RAREST if len(classes) == 2 else None
+        if self.label in (ALL, RAREST) and self.label not in map(str, classes or ()):
+            return None if self.label == ALL else RAREST
+        return class_of(self.label)
+
+    def note(self, label: Any, n_classes: int) -> str | None:
+        """What is said aloud about the class where nobody has named one."""
+        if self.label is not None or self.paper or n_classes != 2:
+            return None
+        return (
+            f"the rule is for {label}, the rarer of two classes; '--class' names another, "
+            "'--class all' leaves it open."
+        )
