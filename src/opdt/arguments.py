@@ -155,7 +155,8 @@ def resolve_demands(
             continue
         if getattr(demands, name):
             raise InputError(f"'{name}' is given twice, in 'constraints' too; drop one.")
-        demands = replace(demands, **{name: value})
+        changed: dict[str, Any] = {name: value}
+        demands = replace(demands, **changed)
     if objective == "precision" and not demands.min_coverage:
         if min_coverage is not None:
             raise InputError(

@@ -10,8 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from opdt.arguments import LEAST_COVERAGE
 from opdt.errors import InputError
 from opdt.problem.lifting import RARER, RAREST
+from opdt.report.formats import format_share
+from opdt.solution import Solution
+from opdt.table import Table
 
 ALL = "all"
 PRICE = 10.0  # the paper's
@@ -78,11 +84,32 @@ class Aim:
             return None if self.label == ALL else RAREST
         return class_of(self.label)
 
-    def note(self, label: Any, n_classes: int) -> str | None:
-        """What is said aloud about the class where nobody has named one."""
-        if self.label is not None or self.paper or n_classes != 2:
-            return None
-        return (
-            f"the rule is for {label}, the rarer of two classes; '--class' names another, "
-            "'--class all' leaves it open."
-        )
+    def notes(self, solution: Solution, table: Table, given: float | None) -> list[str]:
+        """What is said aloud about what nobody has asked for: the class, and the coverage.
+
+        `table` has the classes and their weights; `given` is the minimum coverage that was asked
+        for, if any.
+        """
+        if solution.rule is None or self.paper:
+            return []
+        said = []
+        share = _share(table, solution.rule.label)
+        if self.label is None and len(table.classes) == 2:
+            which = "the rarer of two classes" if share < 0.5 else "the first of two equal classes"
+            said.append(
+                f"the rule is for {solution.rule.label}, {which}; '--class' names another, "
+                "'--class all' leaves it open."
+            )
+        if solution.objective == "precision" and given is None and share < LEAST_COVERAGE:
+            said.append(
+                f"only {format_share(share)} of the rows are {solution.rule.label}, so no rule "
+                f"that covers {LEAST_COVERAGE:.0%} of them is right in more than "
+                f"{format_share(share / LEAST_COVERAGE)}; lower '--min-coverage' for rarer rows."
+            )
+        return said
+
+
+def _share(table: Table, label: Any) -> float:
+    """The share of a class in the weight of all rows."""
+    weights = np.bincount(table.labels, table.weights, len(table.classes))
+    return float(weights[table.classes.tolist().index(label)] / weights.sum())

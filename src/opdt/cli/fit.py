@@ -99,8 +99,7 @@ def fit(
             solution, table = _fit_table(data[0], written, wishes, settings)
     if verbose:
         show_trace(solution)
-    said = aim.note(solution.rule and solution.rule.label, len(table.classes))
-    if said and solution.rule is not None and not quiet:
+    for said in [] if quiet else aim.notes(solution, table, min_coverage):
         stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
     if quiet and not only_json:
         stdout().print("no rule" if solution.rule is None else solution.rule, soft_wrap=True)

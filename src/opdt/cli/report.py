@@ -104,7 +104,6 @@ def report(
     if not quiet:
         found = "no rule" if solution.rule is None else str(solution.rule)
         stderr().print(f"wrote {out}: {found}", soft_wrap=True)
-        said = aim.note(solution.rule and solution.rule.label, len(table.classes))
-        if said and solution.rule is not None:
+        for said in aim.notes(solution, table, min_coverage):
             stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
     return exit_code(solution)

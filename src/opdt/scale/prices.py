@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from opdt.engines.prices import MAX_UNITS, Answer, Line, Work
 from opdt.errors import InputError
@@ -76,16 +77,14 @@ class PartitionedPricer:
 
         A search over partitions starts from rules of its sample, whatever `start` is.
         """
-        wishes = replace(self._question.wishes, w=w)
-        limits = wishes.constraints
+        asked, limits = self._question.wishes.constraints, dict[str, Any]()
         if max_errors is not None:
-            own, most = limits.max_errors, Fraction(max_errors, self.scale)
-            limits = replace(limits, max_errors=most if own is None else min(most, as_written(own)))
+            own, most = asked.max_errors, Fraction(max_errors, self.scale)
+            limits["max_errors"] = most if own is None else min(most, as_written(own))
         if min_precision is not None:
-            limits = replace(limits, min_precision=min_precision)
-        question = Question(
-            self._question.schema, self._summary, replace(wishes, constraints=limits)
-        )
+            limits["min_precision"] = min_precision
+        wishes = replace(self._question.wishes, w=w, constraints=replace(asked, **limits))
+        question = Question(self._question.schema, self._summary, wishes)
         self.search = PartitionedSearch(question, self._driver)
         self.search.run()
         solution = answer(self.search)

@@ -42,7 +42,7 @@ class Wishes:
 
     structure: Structure
     groups: Mapping[str, Iterable[str]]
-    w: float
+    w: float | Fraction
     target: Any
     constraints: Constraints
 
