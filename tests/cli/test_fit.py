@@ -51,7 +51,7 @@ def test_without_a_word_it_is_the_most_precise_rule_of_the_rarer_class(opdt, fol
         "precision  100.0 %  (2 of 2 covered rows are bad)",
         "coverage   10.0 %  (2 of 20 rows, 50.0 % of all bad)",
         "lift       5.00  (all rows: 20.0 % are bad)",
-        "status     proven optimal: no allowed rule that covers enough rows is more precise",
+        "status     proven optimal: no allowed rule with enough rows is more precise",
     ]
     wider = opdt("fit", "a.csv", "--target", "y", "--min-coverage", 0.2, "--json", "r.json", *SMALL)
     assert wider.stdout.startswith("IF   a >= 15.5\nTHEN bad\n")

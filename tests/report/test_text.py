@@ -73,7 +73,7 @@ def test_an_unproven_rule_is_shown_with_bound_and_gap(reason, words):
 def test_other_objectives_have_a_proof_of_their_own():
     precise = describe_solution(solve(objective="precision", target="well"), TABLE, 10)
     assert "VI" not in precise
-    assert "no allowed rule that covers enough rows is more precise" in precise
+    assert "no allowed rule with enough rows is more precise" in precise
     most = solve(objective="coverage", target="ill", min_precision=0.9)
     assert "no allowed rule covers more rows of its class" in describe_solution(most, TABLE, 10)
     cut = replace(solve(objective="precision"), value=0.75, bound=0.8, status=Status.FEASIBLE)

@@ -19,13 +19,13 @@ _NO_RULE = {
 _BETTER = {
     ("vi", Status.OPTIMAL): "has a larger VI",
     ("vi", Status.NO_PATTERN): "has a VI above 0",
-    ("precision", Status.OPTIMAL): "that covers enough rows is more precise",
+    ("precision", Status.OPTIMAL): "with enough rows is more precise",
     ("coverage", Status.OPTIMAL): "covers more rows of its class",
     ("coverage", Status.NO_PATTERN): "covers any row of its class",
 }
 _MORE = {
     "vi": "has a VI above {}",
-    "precision": "that covers enough rows has a precision above {}",
+    "precision": "with enough rows has a precision above {}",
     "coverage": "covers more than {} rows of its class",
 }
 _WHY = {StopReason.FINISHED: "the engine is a heuristic"}
