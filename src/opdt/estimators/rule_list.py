@@ -62,8 +62,9 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     rule_list_ : RuleList
         The rules and the default; all exports are there (`to_sql`, `to_python`, …).
     steps_ : tuple of Step
-        For each rule: its `solution` (value, bound, status, covered rows, errors; weighted), the number
-        of rows it was found on, the covered weight of each class, and the p-value if it was tested.
+        For each rule: its `solution` (value, bound, status, covered rows and errors, by weight),
+        the number of rows it was found on, the covered weight of each class, and the p-value if
+        it was tested.
     covering_ : Covering
         Everything there is to say, why the list ends included.
     classes_ : ndarray of shape (n_classes,)
