@@ -79,12 +79,12 @@ def test_class_weights_that_cannot_be_used_are_refused(kind):
         kind(class_weight={"odd": "much"}).fit(X, two)
 
 
-def test_rule_lists_speak_of_a_rare_class_by_default():
-    rng = np.random.default_rng(1)
-    X = rng.random((300, 2))
-    y = (rng.random(300) < 0.05 + 0.5 * (X[:, 0] > 0.8)).astype(int)
-    assert set(OPDTRuleList().fit(X, y).predict(X)) == {0, 1}
-    assert set(OPDTRuleList(w=10, class_weight=None).fit(X, y).predict(X)) == {0}
+def test_rule_lists_balance_their_classes_by_default():
+    X = np.arange(100.0)[:, None]
+    y = np.isin(np.arange(100), [90, 91, 93, 95, 96, 98]).astype(int)
+    model = OPDTRuleList()
+    assert (model.w, model.class_weight) == (3.0, "balanced")
+    assert set(model.fit(X, y).predict(X).tolist()) == {0, 1}
 
 
 def test_partitions_have_no_class_weights(tmp_path):

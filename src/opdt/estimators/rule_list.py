@@ -74,7 +74,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = OPDTRuleList(max_depth=1).fit(
+    >>> model = OPDTRuleList(max_depth=1, class_weight=None).fit(
     ...     [[1], [2], [3], [4], [5], [6]], list("aaabbc"))
     >>> print(model.rule_list_)
     IF x0 < 3.5 THEN a
