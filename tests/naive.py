@@ -106,6 +106,21 @@ class Naive:
                     best_key, best = key, Answer(value, short, label, covered, errors)
         return best
 
+    def most_precise(self) -> Answer:
+        """The most precise rule; of equals the one with the most correct rows, then as always."""
+        best_key, best = None, Answer(None)
+        for tests, rows in self.rules():
+            for label in self.labels:
+                _, covered, errors = self.count(rows, label)
+                short = self.simplify(tests)
+                if not self.enough(covered, errors) or not self.allowed(short):
+                    continue
+                precision, correct = 1 - errors / covered, covered - errors
+                key = (-precision, -correct, len(short), errors, *self.order(short), label)
+                if best_key is None or key < best_key:
+                    best_key, best = key, Answer(precision, short, label, covered, errors)
+        return best
+
     def count(self, rows: Rows, label: int) -> tuple[Fraction, Fraction, Fraction]:
         """Value, covered weight and weight of the errors; remembered, as fractions are slow."""
         if (rows, label) not in self.counts:

@@ -150,7 +150,7 @@ def _rule_set(X: Any, y: Any, X_new: Any, seed: int) -> Fitted:
 
 
 def _rule_list(X: Any, y: Any, X_new: Any, seed: int) -> Fitted:
-    model = OPDTRuleList(DEPTH, max_rules=MAX_RULES).fit(X, y)
+    model = OPDTRuleList(DEPTH, 10, max_rules=MAX_RULES, class_weight=None).fit(X, y)
     return Fitted(model.predict(X_new), *_size(model.rule_list_.rules))
 
 
@@ -166,7 +166,9 @@ def _tuned_set(X: Any, y: Any, X_new: Any, seed: int) -> Fitted:
 
 def _tuned_list(X: Any, y: Any, X_new: Any, seed: int) -> Fitted:
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    search = GridSearchCV(OPDTRuleList(DEPTH, max_rules=MAX_RULES), {"w": ERROR_PRICES}, cv=folds)
+    search = GridSearchCV(
+        OPDTRuleList(DEPTH, max_rules=MAX_RULES, class_weight=None), {"w": ERROR_PRICES}, cv=folds
+    )
     model = search.fit(X, y).best_estimator_
     return Fitted(
         model.predict(X_new), *_size(model.rule_list_.rules), {"w": search.best_params_["w"]}

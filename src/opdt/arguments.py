@@ -27,6 +27,11 @@ Groups = Mapping[str, Iterable[str]]
 CODE_BYTES, WORKING_BYTES, LARGE = 4, 32, 1 << 26
 TOO_LARGE = "take fewer rows or columns, or let files be read in pieces by 'memory_limit'"
 
+# What a rule is to be best in.
+OBJECTIVES = ("vi", "precision", "coverage")
+# The least coverage of the most precise rule where none is given: without one it would be a row.
+LEAST_COVERAGE = 0.05
+
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b", re.IGNORECASE)
 
 
@@ -133,6 +138,38 @@ def resolve_constraints(constraints: Constraints | Mapping[str, Any] | None) -> 
     if unknown:
         raise InputError(f"'constraints' has no {unknown[0]!r}; it has {', '.join(known)}.")
     return Constraints(**constraints)
+
+
+def resolve_demands(
+    objective: Any,
+    constraints: Constraints | Mapping[str, Any] | None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+) -> Constraints:
+    """The constraints of a search for this objective, with the short way of giving two of them."""
+    if objective not in OBJECTIVES:
+        raise InputError(f"'objective' must be 'vi', 'precision' or 'coverage', got {objective!r}.")
+    demands = resolve_constraints(constraints)
+    for name, value in (("min_coverage", min_coverage), ("min_precision", min_precision)):
+        if value is None:
+            continue
+        if getattr(demands, name):
+            raise InputError(f"'{name}' is given twice, in 'constraints' too; drop one.")
+        changed: dict[str, Any] = {name: value}
+        demands = replace(demands, **changed)
+    if objective == "precision" and not demands.min_coverage:
+        if min_coverage is not None:
+            raise InputError(
+                f"'min_coverage' must be above 0 to ask for the most precise rule, "
+                f"got {min_coverage!r}."
+            )
+        demands = replace(demands, min_coverage=LEAST_COVERAGE)
+    if objective == "coverage" and not demands.min_precision and demands.max_errors is None:
+        raise InputError(
+            "objective 'coverage' needs a 'min_precision' above 0 or 'max_errors', or else the "
+            "rule that covers all rows is the best; give one."
+        )
+    return demands
 
 
 def resolve_budget(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -12,12 +13,14 @@ from opdt.arguments import (
     StructureLike,
     is_partitioned,
     require_pyarrow,
-    resolve_constraints,
+    resolve_demands,
     resolve_structure,
     resolve_table,
     start_clock,
 )
 from opdt.engines import Engine, get_engine
+from opdt.engines.precision import most_precise
+from opdt.engines.prices import Pricer
 from opdt.errors import UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
@@ -35,6 +38,9 @@ def discover(
     structure: StructureLike = None,
     groups: Groups | None = None,
     target: Any = None,
+    objective: str = "vi",
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     kinds: Mapping[str, str] | None = None,
@@ -62,13 +68,22 @@ def discover(
     max_depth : int, optional
         The largest number of conditions; the structure's depth, or 2, if left out.
     w : float
-        The price of one error, in rows: VI = rows covered - w × errors among them.
+        The price of one error, in rows: VI = rows covered - w × errors among them. It counts for
+        the objective "vi" only.
     structure : Structure, sequence of group names, or path, optional
         Which features may be used where: `["cat", "num"]`, a `Structure`, or a structure file.
     groups : mapping of name to features, optional
         Groups that the structure refers to, beside `all`, `num` and `cat`.
     target : class, optional
-        The class to find a rule for; the best over all classes if left out.
+        The class to find a rule for, or "rarest" for the one of the fewest rows; the best over all
+        classes if left out.
+    objective : str
+        What the rule is to be best in: "vi"; "precision", the share of the covered rows that are
+        of the rule's class, among rules of at least `min_coverage`; or "coverage", the number of
+        rows of its class that it covers, among rules of at least `min_precision`.
+    min_coverage, min_precision : float, optional
+        The same as in `constraints`. The most precise rule covers at least 5 % of the rows where
+        nothing else is said.
     constraints : Constraints or mapping of its arguments, optional
     sample_weight : array-like of shape (n_rows,), optional
         For partitions the name of a column.
@@ -96,8 +111,13 @@ def discover(
     ...                     ["well", "well", "ill", "ill"], target="ill")
     >>> print(solution.rule, "| VI", solution.value, "|", solution.status)
     IF age >= 40 THEN ill | VI 2.0 | optimal
+    >>> solution = discover({"age": [25, 31, 47, 52, 60]}, ["well", "ill", "ill", "well", "ill"],
+    ...                     target="ill", objective="precision", min_coverage=0.5)
+    >>> print(solution.rule, "|", solution.value)
+    IF age >= 28 THEN ill | 0.75
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    demands = resolve_demands(objective, constraints, min_coverage, min_precision)
     chosen = get_engine(engine)
     if is_partitioned(X) or (memory_limit is not None and isinstance(X, (str, PathLike))):
         if chosen.name != "search":
@@ -110,10 +130,10 @@ def discover(
 
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
-            constraints=constraints, sample_weight=sample_weight, kinds=kinds, budget=clock,
+            objective=objective, constraints=demands, sample_weight=sample_weight, kinds=kinds,
+            budget=clock,
         )  # fmt: skip
     shape, file_groups = resolve_structure(structure, max_depth)
-    demands = resolve_constraints(constraints)
     try:
         if not isinstance(X, Table):
             X = open_source(X)  # a file is read in one go
@@ -124,21 +144,24 @@ def discover(
         return Solution(
             rule=None,
             value=0.0 if empty else -math.inf,
-            bound=_most(X.n_rows, sample_weight),
+            bound=1.0 if objective == "precision" else _most(X.n_rows, sample_weight),
             status=Status.FEASIBLE if empty else Status.UNKNOWN,
             stopped_by=stop.reason,
             seconds=clock.elapsed(),
             engine=chosen.name,
+            objective=objective,
         )
     problem = Problem.build(
         table,
         structure=shape,
         groups={**file_groups, **check_groups(groups)},
-        w=w,
+        w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows
         target=target,
         constraints=demands,
     )
-    return chosen.solve(problem, clock)
+    if objective == "precision":
+        return most_precise(Pricer(problem, chosen, clock))
+    return replace(chosen.solve(problem, clock), objective=objective)
 
 
 def _most(n_rows: int, sample_weight: Any) -> float:

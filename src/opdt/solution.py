@@ -215,8 +215,9 @@ class Solution:
     rule : Rule or None
         The best rule found; None when there is no pattern, or nothing was found.
     value, bound : float
-        The rule's VI, and a limit that no rule of the problem exceeds. Without a rule the value
-        is 0, that of covering nothing; or minus infinity where a minimum coverage forbids that.
+        The rule's value, and a limit that no rule of the problem exceeds. Which value that is says
+        `objective`. Without a rule the value is 0, that of covering nothing; or minus infinity
+        where a minimum coverage forbids that.
     status : Status
     stopped_by : StopReason
     covered, errors : float
@@ -230,7 +231,10 @@ class Solution:
     rounding : float
         Row weights of more digits than can be added exactly are rounded (see "Whole numbers" in
         the architecture page), and all numbers here are those of the rounded weights. With the
-        very weights given, the VI of any rule differs by at most this; 0 where none was rounded.
+        very weights given, the value of any rule differs by at most this; 0 where none was rounded.
+    objective : str
+        What `value` and `bound` measure: "vi" (rows), "precision" (a share from 0 to 1), or
+        "coverage" (rows of the rule's class).
     """
 
     rule: Rule | None
@@ -246,6 +250,7 @@ class Solution:
     engine: str = ""
     details: Any = None
     rounding: float = 0.0
+    objective: str = "vi"
 
     @property
     def gap(self) -> float:

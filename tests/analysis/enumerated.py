@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naive import Naive
-from opdt.analysis.prices import Pricer
+from opdt.engines.prices import Pricer
 from opdt.problem import Problem
 from opdt.solution import Budget
 

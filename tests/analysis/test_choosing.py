@@ -10,46 +10,18 @@ from hypothesis import strategies as st
 
 from analysis.enumerated import all_counts, arguments
 from engines.search.support import examples
-from opdt.analysis.choosing import best_lines, most_correct, most_precise, price_grid
+from opdt.analysis.choosing import best_lines, most_correct, price_grid
 from opdt.analysis.path import weight_path
-from opdt.analysis.prices import Pricer
-from opdt.problem import Constraints, Problem
-from opdt.solution import Budget, Status
-from strategies import describe, small_problems
-
-
-@given(problem=small_problems(max_rules=1500))
-@examples(40)
-def test_the_most_precise_rule_is_that_of_all_rules(problem: Problem) -> None:
-    given = arguments(problem)
-    asked = vars(problem.constraints) | {"min_coverage": problem.constraints.min_coverage or 2}
-    problem = Problem.build(
-        given["X"],
-        structure=given["structure"],
-        groups=given["groups"],
-        target=given["target"],
-        constraints=Constraints(**asked),
-    )
-    w, solution = most_precise(Pricer(problem, "search", Budget(threads=1)))
-    counts = all_counts(problem)
-    if not counts:
-        assert solution.status is Status.INFEASIBLE
-        return
-    best = max(1 - errors / covered for covered, errors in counts)
-    assert solution.precision == pytest.approx(float(best)), describe(problem)
-    assert solution.status is Status.OPTIMAL
-    if best == 1:
-        most = max(covered for covered, errors in counts if errors == 0)
-        assert solution.covered == solution.value == float(most)
-    else:
-        assert w == 1 / (1 - best)
-        assert solution.value == solution.bound == 0
+from opdt.engines.prices import Pricer
+from opdt.problem import Problem
+from opdt.solution import Budget
+from strategies import small_problems
 
 
 @given(problem=small_problems(max_rules=1500))
 @examples(30)
 def test_the_rule_with_the_most_correct_rows_is_that_of_all_rules(problem: Problem) -> None:
-    _, solution = most_correct(Pricer(problem, "search", Budget(threads=1)))
+    solution = most_correct(Pricer(problem, "search", Budget(threads=1)))
     counts = all_counts(problem)
     best = max((covered - errors for covered, errors in counts), default=-math.inf)
     assert solution.value == solution.bound == float(best)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opdt.analysis.envelope import Ceiling, piece_at, upper_envelope
-from opdt.analysis.prices import Line
+from opdt.engines.prices import Line
 
 counts = st.builds(
     lambda errors, correct: Line(errors + correct, errors), st.integers(0, 12), st.integers(0, 12)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from analysis.enumerated import all_counts, arguments, has_decimals
 from engines.search.support import examples
 from opdt.analysis.path import weight_path
-from opdt.analysis.prices import Pricer
 from opdt.datasets import load
 from opdt.discover import discover
+from opdt.engines.prices import Pricer
 from opdt.engines.search import SearchEngine, Switches
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem

@@ -15,19 +15,74 @@ FIT = ("fit", "patients.csv", "--target", "state", *SMALL)
 
 
 def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
-    result = opdt(*FIT)
+    result = opdt(*FIT, "--paper")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[:-1] == [
         "IF   age >= 40",
         "THEN ill",
         "",
-        "VI         3  (w = 10)",
+        "VI         3  (w = 10; all rows: -24)",
         "precision  100.0 %  (3 of 3 covered rows are ill)",
         "coverage   50.0 %  (3 of 6 rows, 100.0 % of all ill)",
+        "lift       2.00  (all rows: 50.0 % are ill)",
         "status     proven optimal: no allowed rule has a larger VI",
     ]
     assert re.fullmatch(r"time       .* m?s \(engine exhaustive\)", lines[-1])
+
+
+RARE = "a,y\n" + "".join(f"{i},{'bad' if i in (3, 16, 17, 19) else 'good'}\n" for i in range(20))
+
+
+def test_without_a_word_it_is_the_most_precise_rule_of_the_rarer_class(opdt, folder):
+    (folder / "a.csv").write_text(RARE)
+    result = opdt("fit", "a.csv", "--target", "y", *SMALL)
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "note: the rule is for bad, the rarer of two classes; '--class' names another, "
+        "'--class all' leaves it open.\n"
+    )
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[:-1] == [
+        "IF   a >= 15.5",
+        "AND  a < 17.5",
+        "THEN bad",
+        "",
+        "precision  100.0 %  (2 of 2 covered rows are bad)",
+        "coverage   10.0 %  (2 of 20 rows, 50.0 % of all bad)",
+        "lift       5.00  (all rows: 20.0 % are bad)",
+        "status     proven optimal: no allowed rule with enough rows is more precise",
+    ]
+    wider = opdt("fit", "a.csv", "--target", "y", "--min-coverage", 0.2, "--json", "r.json", *SMALL)
+    assert wider.stdout.startswith("IF   a >= 15.5\nTHEN bad\n")
+    info = json.loads((folder / "r.json").read_text())["info"]
+    assert (info["objective"], info["value"], info["bound"]) == ("precision", 0.75, 0.75)
+
+
+def test_other_objectives_classes_and_the_paper_are_a_word_away(opdt, folder):
+    (folder / "a.csv").write_text(RARE)
+    fit = ("fit", "a.csv", "--target", "y", *SMALL, "-q")
+    assert opdt(*fit, "--paper").stdout.endswith("THEN good\n")
+    assert opdt(*fit, "--class", "all").stdout.endswith("THEN good\n")
+    assert opdt(*fit, "--class", "rarest").stdout.endswith("THEN bad\n")
+    assert opdt(*fit, "--w", 2).stdout == "IF a >= 15.5 THEN bad\n"
+    most = opdt(*fit, "--objective", "coverage", "--min-precision", 0.7)
+    assert most.stdout == "IF a >= 15.5 THEN bad\n"
+
+
+def test_what_does_not_go_together_is_refused(opdt, refused):
+    refused(opdt(*FIT, "--w", 3, "--objective", "precision"), "'--w'", "'--objective precision'")
+    refused(opdt(*FIT, "--paper", "--class", "ill"), "'--class'", "'--paper'")
+    refused(opdt(*FIT, "--objective", "accuracy"), "'objective' must be")
+    refused(opdt(*FIT, "--objective", "coverage"), "'min_precision'")
+
+
+def test_a_class_too_rare_for_the_usual_coverage_is_told(opdt, folder):
+    rows = "".join(f"{i},{'bad' if i == 40 else 'good'}\n" for i in range(100))
+    (folder / "a.csv").write_text("a,y\n" + rows)
+    result = opdt("fit", "a.csv", "--target", "y", *SMALL)
+    assert "only 1.0 % of the rows are bad" in result.stderr
+    assert "is right in more than 20.0 %" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["p.parquet", "p.tsv"])
@@ -83,13 +138,15 @@ def test_a_column_name_with_a_comma_is_understood(opdt, folder):
 
 
 def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
-    result = opdt(*FIT, "--json", "rule.json")
+    result = opdt(*FIT, "--paper", "--json", "rule.json")
     assert result.exit_code == 0
     assert result.stdout.startswith("IF   age >= 40")
     assert str(read_rule("rule.json")) == "IF age >= 40 THEN ill"
     assert json.loads((folder / "rule.json").read_text())["info"] == {
-        "vi": 3,
+        "objective": "vi",
+        "value": 3,
         "bound": 3,
+        "vi": 3,
         "status": "optimal",
         "precision": 1,
         "covered": 3,
@@ -99,13 +156,13 @@ def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
         "engine": "exhaustive",
         "opdt": package.__version__,
     }
-    printed = opdt(*FIT, "--json", "-")
+    printed = opdt(*FIT, "--paper", "--json", "-")
     assert printed.stdout == (folder / "rule.json").read_text()
 
 
 def test_no_pattern_exits_with_3_and_writes_no_rule(opdt, folder):
     (folder / "a.csv").write_text("a,y\n1,x\n1,z\n2,x\n2,z\n")
-    result = opdt("fit", "a.csv", "--target", "y", "--json", "rule.json", *SMALL)
+    result = opdt("fit", "a.csv", "--target", "y", "--paper", "--json", "rule.json", *SMALL)
     assert result.exit_code == 3
     assert result.stdout.startswith("No pattern")
     assert "no rule" in result.stderr

@@ -31,6 +31,8 @@ PATIENTS = {
 }
 STATE = ["well", "well", "ill", "frail", "ill", "well", "ill", "well"]
 
+PAPER = {"w": 10, "class_weight": None}  # of which the outcome is known
+
 FRAMES = {
     "pandas": lambda data: pd.DataFrame(data),
     "pandas categories": lambda data: pd.DataFrame(data).astype({"smoker": "category"}),
@@ -72,6 +74,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "structure": structure,
         "groups": None,
         "target": None,
+        "class_weight": "balanced",
         "constraints": None,
         "engine": "search",
         "time_limit": None,
@@ -83,7 +86,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
 @pytest.mark.parametrize("library", FRAMES)
 def test_frames_with_text_and_missing_values_are_read_by_column(library):
     X = FRAMES[library](PATIENTS)
-    model = OPDTRuleList().fit(X, STATE)
+    model = OPDTRuleList(**PAPER).fit(X, STATE)
     assert [str(rule) for rule in model.rule_list_.rules] == [
         # Four rows of class "well": 38 < threshold <= 44, readable as 40.
         "IF age < 40 THEN well",
@@ -101,7 +104,7 @@ def test_frames_with_text_and_missing_values_are_read_by_column(library):
 
 @pytest.mark.parametrize("library", FRAMES)
 def test_only_the_columns_of_the_rules_are_needed_in_a_frame(library):
-    model = OPDTRuleList().fit(FRAMES[library](PATIENTS), STATE)
+    model = OPDTRuleList(**PAPER).fit(FRAMES[library](PATIENTS), STATE)
     fewer = pd.DataFrame({"smoker": ["no", "yes", None], "age": [39.9, 40, 41]})
     assert model.predict(fewer).tolist() == ["well", "ill", "frail"]
     with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- age"):
@@ -109,7 +112,7 @@ def test_only_the_columns_of_the_rules_are_needed_in_a_frame(library):
 
 
 def test_every_step_has_its_numbers():
-    model = OPDTRuleList().fit(pd.DataFrame(PATIENTS), STATE)
+    model = OPDTRuleList(**PAPER).fit(pd.DataFrame(PATIENTS), STATE)
     first, second = model.steps_
     assert (first.solution.value, first.solution.bound, first.n_rows) == (4, 4, 8)
     assert (second.solution.value, second.solution.bound, second.n_rows) == (3, 3, 4)
@@ -123,7 +126,7 @@ def test_every_step_has_its_numbers():
 def test_shares_are_training_frequencies():
     # Of three rows below 3.5, one is of the other class: VI = 3 - 1.5 at w = 1.5.
     X, y = [[1], [2], [3], [4], [5]], ["a", "b", "a", "b", "b"]
-    model = OPDTRuleList(1, 1.5, max_rules=1, target="a").fit(X, y)
+    model = OPDTRuleList(1, 1.5, max_rules=1, target="a", class_weight=None).fit(X, y)
     assert str(model.rule_list_) == "IF x0 < 3.5 THEN a\nELSE b"
     assert model.predict_proba([[0], [9]]) == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
 
@@ -131,7 +134,7 @@ def test_shares_are_training_frequencies():
 def test_the_first_rule_is_that_of_the_classifier_of_one_rule():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(80, 4)).round(1), rng.integers(0, 3, 80)
-    model = OPDTRuleList(w=3, max_rules=2).fit(X, y)
+    model = OPDTRuleList(w=3, max_rules=2, class_weight=None).fit(X, y)
     single = OPDTClassifier(w=3).fit(X, y)
     assert model.rule_list_.rules[0] == single.rule_
     left = model.fires(X) != 0
@@ -156,7 +159,9 @@ def test_predictions_are_those_of_the_rule_list(seed):
     weights[:3] = 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OpdtWarning)
-        model = OPDTRuleList(w=float(rng.choice([1.5, 3, 10]))).fit(X, y, sample_weight=weights)
+        model = OPDTRuleList(w=float(rng.choice([1.5, 3, 10])), class_weight=None).fit(
+            X, y, sample_weight=weights
+        )
     assert model.predict(X).tolist() == model.rule_list_.predict(X).tolist()
     assert model.fires(X).tolist() == model.rule_list_.fires(X).tolist()
     shares = model.predict_proba(X)
@@ -171,9 +176,9 @@ def test_predictions_are_those_of_the_rule_list(seed):
 
 def test_rows_of_weight_zero_count_as_if_they_were_not_there():
     X, weights = pd.DataFrame(PATIENTS), np.array([1, 1, 0, 1, 2, 1, 1, 1.0])
-    model = OPDTRuleList().fit(X, STATE, sample_weight=weights)
+    model = OPDTRuleList(**PAPER).fit(X, STATE, sample_weight=weights)
     keep = weights > 0
-    less = OPDTRuleList().fit(
+    less = OPDTRuleList(**PAPER).fit(
         take_rows(X, keep), np.array(STATE)[keep], sample_weight=weights[keep]
     )
     assert model.rule_list_ == less.rule_list_
@@ -181,7 +186,7 @@ def test_rows_of_weight_zero_count_as_if_they_were_not_there():
 
 def test_arrays_go_by_position():
     X = pd.DataFrame({"x1": [1, 2, 3, 4], "x0": [0, 1, 0, 1]})
-    model = OPDTRuleList(1).fit(X, [0, 0, 1, 1])
+    model = OPDTRuleList(1, **PAPER).fit(X, [0, 0, 1, 1])
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         assert model.predict(X.to_numpy()).tolist() == [0, 0, 1, 1]
 
@@ -197,7 +202,7 @@ def test_it_works_in_pipelines_grids_and_cross_validation():
 
 
 def test_a_fitted_list_can_be_saved_and_loaded(tmp_path):
-    model = OPDTRuleList().fit(pd.DataFrame(PATIENTS), STATE)
+    model = OPDTRuleList(**PAPER).fit(pd.DataFrame(PATIENTS), STATE)
     joblib.dump(model, tmp_path / "model.joblib")
     again = joblib.load(tmp_path / "model.joblib")
     assert again.rule_list_ == model.rule_list_
@@ -209,7 +214,7 @@ def test_significance_ends_the_list():
     X = np.column_stack([np.arange(60), rng.integers(0, 10, 60)])
     y = np.where(X[:, 0] < 30, 0, rng.integers(0, 2, 60))
     asked = {"w": 3, "alpha": 0.05, "n_permutations": 99}
-    model = OPDTRuleList(**asked, random_state=4).fit(X, y)
+    model = OPDTRuleList(**PAPER | asked, random_state=4).fit(X, y)
     assert model.covering_.ended_by is Ending.NOT_SIGNIFICANT
     assert model.rule_list_ == sequential_covering(X, y, **asked, seed=4).rule_list
     assert [step.p_value <= 0.05 for step in model.steps_] == [True]

@@ -71,6 +71,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "structure": structure,
         "groups": None,
         "target": "ill",
+        "class_weight": None,
         "constraints": None,
         "time_limit": 9,
         "n_jobs": None,

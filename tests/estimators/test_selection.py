@@ -61,7 +61,8 @@ def test_a_precision_is_kept_exactly_and_covers_the_most():
     model = OPDTClassifierCV(**SMALL, min_precision=0.95, target="ill").fit(X, y)
     # 19 ill above 40, the error 40, and 9 ill from 31 to 39: 28 of 29 is more than 0.95
     assert str(model.rule_) == "IF age >= 30.5 THEN ill"
-    assert model.vi_ == model.bound_ == 28  # the VI at w = 1: correct rows
+    assert model.value_ == model.bound_ == 28  # correct rows
+    assert model.vi_ == 29 - 10 * 1  # at the price that scores
     assert model.best_params_ == {"w": None, "max_depth": 1, "structure": None}
     exact = discover(X, y, w=1, max_depth=1, target="ill", constraints={"min_precision": 0.95})
     assert model.rule_ == exact.rule
@@ -88,7 +89,7 @@ def test_a_wish_is_met_by_the_best_of_all_depths_and_measured_on_held_out_rows()
     X, y = ages()
     model = OPDTClassifierCV(min_precision=0.95, target="ill", n_repeats=1, n_jobs=1).fit(X, y)
     exact = discover(X, y, w=1, target="ill", constraints={"min_precision": 0.95})
-    assert (model.rule_, model.vi_) == (exact.rule, exact.value)
+    assert (model.rule_, model.value_) == (exact.rule, exact.value)
     assert [p["max_depth"] for p in model.cv_results_["params"]] == [1, 2]
     assert model.best_params_["max_depth"] == 2
     assert model.cv_results_["test_precision"][1] < 1
@@ -157,9 +158,29 @@ def test_where_nothing_pays_on_held_out_rows_there_is_no_rule():
     assert model.rule_ is None
     assert model.best_params_ is model.best_index_ is None
     assert (model.best_score_, model.vi_) == (0, 0)
-    assert model.solution_.value > 0  # the search itself has found something: chance
+    assert model.declined_.value > 0  # the search itself has found something: chance
+    assert model.solution_.rule is None
+    assert model.status_ is Status.FEASIBLE
+    assert model.solution_.value == 0 < model.bound_ == model.declined_.bound
     assert not model.covers(X).any()
     assert len(set(model.predict(X))) == 1
+
+
+def test_a_time_limit_is_one_for_the_whole_call():
+    X, y = ages()
+    with pytest.warns(UserWarning, match="after 1 of 25 folds"):
+        model = OPDTClassifierCV(target="ill", time_limit=0, n_jobs=1).fit(X, y)
+    assert model.n_splits_ == 1
+    assert model.solution_.value <= model.bound_
+
+
+def test_the_rarest_class_is_the_same_in_all_folds():
+    X, y = ages()
+    named = OPDTClassifierCV(**SMALL, min_coverage=0.2, target="well").fit(X, y)
+    word = OPDTClassifierCV(**SMALL, min_coverage=0.2, target="rarest").fit(X, y)
+    assert word.rule_ == named.rule_
+    assert word.solution_.objective == "precision"
+    assert word.value_ == word.solution_.precision
 
 
 def test_structures_are_chosen_in_place_of_depths():

@@ -120,9 +120,19 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(make: Any, message: str
         make()
 
 
+def test_the_star_is_the_models_own_rule_on_any_rows() -> None:
+    X, y = matrix()
+    seen = np.arange(len(y)) % 2 == 0
+    model = OPDTClassifier(max_depth=1, w=4, target="ill").fit(X[seen], y[seen])
+    ax = trade_off(model, X[~seen], y[~seen], ax=axes())
+    fires = model.covers(X[~seen])
+    right = float((y[~seen][fires] == "ill").mean())
+    assert np.allclose(drawn(ax, "chosen"), [(float(fires.mean()), right)])
+
+
 def test_a_model_needs_its_data() -> None:
     model = OPDTClassifier(max_depth=1, w=4).fit(*matrix())
-    with pytest.raises(InputError, match="needs its training data in 'X' and 'y'"):
+    with pytest.raises(InputError, match="needs rows, in 'X' and 'y'"):
         trade_off(model)
 
 

@@ -25,9 +25,10 @@ def test_an_optimal_rule_is_shown_with_its_numbers_and_its_proof():
         "IF   age >= 40",
         "THEN ill",
         "",
-        "VI         3  (w = 10)",
+        "VI         3  (w = 10; all rows: -15)",
         "precision  100.0 %  (3 of 3 covered rows are ill)",
         "coverage   60.0 %  (3 of 5 rows, 100.0 % of all ill)",
+        "lift       1.67  (all rows: 60.0 % are ill)",
         "status     proven optimal: no allowed rule has a larger VI",
         "time       12.5 ms (engine exhaustive)",
     ]
@@ -67,6 +68,18 @@ def test_an_unproven_rule_is_shown_with_bound_and_gap(reason, words):
     unproven = replace(solve(), bound=4.5, status=Status.FEASIBLE, stopped_by=reason)
     expected = f"not proven ({words}): no allowed rule has a VI above 4.5, a gap of 1.5"
     assert expected in describe_solution(unproven, TABLE, 10)
+
+
+def test_other_objectives_have_a_proof_of_their_own():
+    precise = describe_solution(solve(objective="precision", target="well"), TABLE, 10)
+    assert "VI" not in precise
+    assert "no allowed rule with enough rows is more precise" in precise
+    most = solve(objective="coverage", target="ill", min_precision=0.9)
+    assert "no allowed rule covers more rows of its class" in describe_solution(most, TABLE, 10)
+    cut = replace(solve(objective="precision"), value=0.75, bound=0.8, status=Status.FEASIBLE)
+    assert "has a precision above 80.0 %, a gap of 5.0 points" in describe_solution(cut, TABLE, 10)
+    open_ = replace(most, bound=5.0, status=Status.FEASIBLE)
+    assert "covers more than 5 rows of its class, a gap of 2" in describe_solution(open_, TABLE, 10)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from opdt.analysis.path import WeightPath
-from opdt.analysis.prices import Answer, Line, Pricer
+from opdt.engines.prices import Line, Pricer
 from opdt.solution import Solution
 
 DIGITS = 3  # of a price that stands for a segment, where so many are enough
@@ -64,36 +65,10 @@ def _inside(w_from: float, w_to: float, single: float) -> float:
     return short if w_from < short < w_to else middle
 
 
-def most_correct(pricer: Pricer) -> tuple[Fraction, Solution]:
+def most_correct(pricer: Pricer) -> Solution:
     """The rule with the most correct rows of those that meet the constraints.
 
     At the price 1 an error costs what it brings, so that the VI counts correct rows.
     """
     w = Fraction(1)
-    return w, pricer.solution(w, pricer.solve(w))
-
-
-def most_precise(pricer: Pricer) -> tuple[Fraction, Solution]:
-    """The rule of the highest precision among those that meet the constraints, which include a
-    minimum of coverage; of rules without errors the largest.
-
-    A precision p is that of a VI of 0 at the price 1 / (1 - p). So a rule is the most precise
-    one when no rule has a VI above 0 at the price at which its own is 0; if one has, it is more
-    precise, and its own price is tried next (Dinkelbach's method, exact in fractions).
-
-    Returns
-    -------
-    w : Fraction
-        The price at which the rule is proven to be the best.
-    solution : Solution
-        A VI of 0 there, or the number of covered rows if there is no error.
-    """
-    w = pricer.highest
-    answer: Answer = pricer.solve(w)
-    while answer.line is not None and answer.line.errors and not pricer.halted():
-        line = answer.line
-        w = Fraction(line.covered, line.errors)
-        answer = pricer.solve(w, line.rule)
-        if answer.line is None or answer.line.value(w) <= 0:
-            break
-    return w, pricer.solution(w, answer)
+    return replace(pricer.solution(w, pricer.solve(w)), objective="coverage")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from opdt.analysis.prices import Line
+from opdt.engines.prices import Line
 
 
 class Piece(NamedTuple):

@@ -25,11 +25,11 @@ from typing import Any
 
 from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
 from opdt.analysis.envelope import Ceiling, crossing
-from opdt.analysis.prices import Line, Pricer
 from opdt.analysis.settings import build_problem, check_count
 from opdt.analysis.tracing import Tracer
 from opdt.arguments import Groups, StructureLike, start_clock
 from opdt.engines import Engine
+from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.problem.objective import as_written

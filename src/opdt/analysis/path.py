@@ -16,11 +16,11 @@ from fractions import Fraction
 from typing import Any
 
 from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
-from opdt.analysis.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
 from opdt.arguments import Groups, StructureLike, start_clock
 from opdt.engines import Engine
+from opdt.engines.prices import Pricer, as_price
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.rules import Rule

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from numbers import Real
 from typing import Any, NamedTuple, Unpack
 
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
 from opdt.analysis.shuffling import Shuffler
-from opdt.arguments import start_clock
+from opdt.arguments import resolve_demands, start_clock
 from opdt.engines import Engine, get_engine
+from opdt.engines.precision import most_precise
+from opdt.engines.prices import Pricer
 from opdt.errors import InputError, OpdtWarning
 from opdt.problem import Objective, Problem
 from opdt.problem.objective import as_written
@@ -108,6 +111,7 @@ def permutation_test(
     early_stop: bool = True,
     weights_follow: str | None = None,
     keep_values: bool = False,
+    objective: str = "vi",
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -148,6 +152,9 @@ def permutation_test(
     keep_values : bool
         Find the optimum of each permutation (`null_values`), not only whether it is a hit.
         Takes longer; the p-value is the same.
+    objective : str
+        "vi", "precision" or "coverage", as in `discover`; the rule is the best one in it, and a
+        permutation is a hit if any rule is as good. With "precision" there are no `null_values`.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 
@@ -177,15 +184,42 @@ def permutation_test(
     IF age < 39.5 THEN False | p = 0.01
     """
     clock = start_clock(budget, time_limit, n_jobs)
+    plan, chosen = _plan(n_permutations, alpha, early_stop, keep_values), get_engine(engine)
+    settings["constraints"] = resolve_demands(objective, settings.get("constraints"))
+    if objective != "vi":
+        settings["w"] = 1  # at the price 1 the VI is the number of correct rows
     problem = build_problem(X, y, **settings)
+    if objective == "precision":
+        if keep_values:
+            raise InputError(
+                "'keep_values' cannot be given beside objective 'precision', whose test asks only "
+                "whether a rule is as precise; leave it out."
+            )
+        problem, solution = _most_precise(problem, chosen, clock)
+    else:
+        limits = replace(clock.budget, seconds=_left(clock))
+        solution = replace(chosen.solve(problem, limits), objective=objective)
     return permute(
         problem,
-        get_engine(engine),
+        chosen,
         clock,
-        plan=_plan(n_permutations, alpha, early_stop, keep_values),
+        solution,
+        plan=plan,
         shuffler=Shuffler.of(problem, check_seed(seed), strata, weights_follow),
         tell=progress,
     )
+
+
+def _most_precise(problem: Problem, engine: Engine, clock: Clock) -> tuple[Problem, Solution]:
+    """The most precise rule, and the problem of being as precise.
+
+    A rule is as precise exactly if its VI is not below 0 at the price at which that of the most
+    precise rule is 0 (or, if that has no error, at a price above all rows).
+    """
+    pricer = Pricer(problem, engine, clock)
+    solution = most_precise(pricer)
+    covered, errors = (round(n * pricer.scale) for n in (solution.covered, solution.errors))
+    return pricer.at(Fraction(covered, errors) if errors else pricer.highest), solution
 
 
 class Plan(NamedTuple):
@@ -206,11 +240,16 @@ class Draw(NamedTuple):
 
 
 def permute(
-    problem: Problem, engine: Engine, clock: Clock, *, plan: Plan, shuffler: Shuffler, tell: Tell
+    problem: Problem,
+    engine: Engine,
+    clock: Clock,
+    solution: Solution,
+    *,
+    plan: Plan,
+    shuffler: Shuffler,
+    tell: Tell,
 ) -> PermutationTest:
-    """Solve the problem, and see how often permuted labels reach the same value."""
-    limits = replace(clock.budget, seconds=_left(clock))
-    solution = engine.solve(problem, limits)
+    """How often permuted labels reach the value of the solution."""
     judge = _judge(problem, engine, solution, keep_values=plan.keep_values)
 
     def enough(draws: Sequence[Draw]) -> bool:
@@ -270,6 +309,8 @@ Judge = Callable[[Objective, Budget], Draw]
 def _judge(problem: Problem, engine: Engine, solution: Solution, *, keep_values: bool) -> Judge:
     """What decides whether permuted labels reach the value of the solution."""
     goal, solver = solution.value, engine.many(problem)
+    if solution.objective == "precision" and solution.rule is not None:
+        goal = 0.0
     if not keep_values and (goal == -math.inf or (goal == 0 and problem.may_be_empty)):
         return lambda objective, budget: Draw(hit=True, decided=True)
     if keep_values or not engine.proves_optimality:

@@ -94,7 +94,9 @@ class Stability:
         Rows of the data covered by both rules among those covered by either (Jaccard).
     left_out_covered, left_out_correct : int
         Rows that a bootstrap had not drawn and its rule covers, over all bootstraps; and those
-        of the rule's class among them.
+        of the rule's class among them. A row counts once for each bootstrap.
+    left_out_rows : int
+        How many different rows these are: what the precision above really rests on.
     n_unproven : int
         Bootstraps whose rule is not proven the best of its rows.
     n_bootstrap, seed : int
@@ -117,6 +119,7 @@ class Stability:
     overlap: NDArray[np.float64]
     left_out_covered: int
     left_out_correct: int
+    left_out_rows: int
     n_unproven: int
     n_bootstrap: int
     seed: int
@@ -151,7 +154,7 @@ class Stability:
             f"same features  {self.same_features:.0%}",
             f"overlap        {overlap:.0%}  (median share of rows covered by both)",
             f"left-out rows  {self.left_out_precision:.1%} precision  "
-            f"({self.left_out_correct:,} of {self.left_out_covered:,})",
+            f"({self.left_out_rows:,} different rows, {self.left_out_covered:,} times covered)",
         ]
         own = [_describe(each, self.level) for each in self.conditions if each.in_rule]
         other = [_describe(each, self.level) for each in self.conditions if not each.in_rule][:3]
@@ -250,9 +253,9 @@ def summarise(problem: Problem, found: Bootstraps, *, level: float, clock: Clock
     own_code = None if rule is None else problem.lower(rule)
     codes = [None if other is None else problem.lower(other) for other in rules]
     covers = [_cover(problem, code) for code in codes]
-    left_out = [
-        _left_out(problem, code, cover, draw_counts(len(cover), found.seed, index) == 0)
-        for index, (code, cover) in enumerate(zip(codes, covers, strict=True))
+    unseen = [
+        cover & (draw_counts(len(cover), found.seed, index) == 0)
+        for index, cover in enumerate(covers)
     ]
     proven = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
     return Stability(
@@ -269,8 +272,13 @@ def summarise(problem: Problem, found: Bootstraps, *, level: float, clock: Clock
         same_features=_mean([_features(other) == own_features for other in rules]),
         same_class=_mean([_form(other)[1] == own_form[1] for other in rules]),
         overlap=np.array([_jaccard(_cover(problem, own_code), cover) for cover in covers]),
-        left_out_covered=sum(covered for covered, _ in left_out),
-        left_out_correct=sum(correct for _, correct in left_out),
+        left_out_covered=sum(int(rows.sum()) for rows in unseen),
+        left_out_correct=sum(
+            int((rows & (problem.table.labels == code.label)).sum())
+            for code, rows in zip(codes, unseen, strict=True)
+            if code is not None
+        ),
+        left_out_rows=int(np.any(unseen, axis=0).sum()) if unseen else 0,
         n_unproven=sum(s.status not in proven for s in found.solutions),
         n_bootstrap=found.total,
         seed=found.seed,
@@ -331,19 +339,6 @@ def _cover(problem: Problem, code: CodedRule | None) -> NDArray[np.bool_]:
     if code is None:
         return np.zeros(problem.table.n_rows, bool)
     return problem.cover(code.conditions)
-
-
-def _left_out(
-    problem: Problem,
-    code: CodedRule | None,
-    cover: NDArray[np.bool_],
-    unseen: NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Rows that were not drawn and are covered, and those of the rule's class among them."""
-    if code is None:
-        return 0, 0
-    rows = cover & unseen
-    return int(rows.sum()), int((rows & (problem.table.labels == code.label)).sum())
 
 
 def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:

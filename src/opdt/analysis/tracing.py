@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from opdt.analysis.envelope import Ceiling, Piece, crossing, piece_at, upper_envelope
-from opdt.analysis.prices import EMPTY, Answer, Line, Pricer
+from opdt.engines.prices import EMPTY, Answer, Line, Pricer
 from opdt.rules import Rule
 
 NOTHING = float("-inf")

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from opdt.errors import OpdtWarning
-from opdt.report.formats import format_count, format_seconds
+from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
 from opdt.solution import Progress, Solution
 from opdt.table import Table
@@ -52,12 +52,14 @@ def show_solution(
 def show_trace(solution: Solution) -> None:
     """Print on the standard error how value and bound met."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("time", "VI", "bound"):
+    share = solution.objective == "precision"
+    shown = format_share if share else format_count
+    for title in ("time", "precision" if share else "VI", "bound"):
         grid.add_column(title, justify="right")
     grid.add_column("rule")
     for point in solution.trace:
         rule = Text("" if point.rule is None else str(point.rule))
-        numbers = (format_count(point.value), format_count(point.bound))
+        numbers = (shown(max(0.0, point.value) if share else point.value), shown(point.bound))
         grid.add_row(format_seconds(point.seconds), *numbers, rule)
     stderr().print(grid)
     done = solution.statistics
@@ -97,9 +99,10 @@ class SearchProgress:
     Pass it as `progress` of a `Budget`, and use it as a context, at whose end the bar vanishes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, objective: str = "vi") -> None:
         self._console = stderr()
         self._bar: Any = None
+        self._name = {"precision": "precision", "coverage": "rows"}.get(objective, "VI")
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +125,7 @@ class SearchProgress:
             self._start()
         words = _where(progress)
         if progress.value > float("-inf"):
-            words += f"VI {format_count(progress.value)}"
+            words += f"{self._name} {format_count(progress.value)}"
         if progress.bound < float("inf"):
             words += f", bound {format_count(progress.bound)}, gap {format_count(progress.gap)}"
         words += f"  {format_seconds(progress.seconds)}"

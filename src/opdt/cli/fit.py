@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -11,6 +12,7 @@ import typer
 from opdt.cli import options as opt
 
 if TYPE_CHECKING:
+    from opdt.cli.aim import Aim
     from opdt.solution import Solution
     from opdt.table import Table
 
@@ -19,8 +21,10 @@ def fit(
     data: opt.Files,
     target: opt.Target,
     depth: opt.Depth = None,
-    w: opt.Weight = 10.0,
-    label: opt.Label = None,
+    objective: opt.Objective = None,
+    w: opt.Price = None,
+    label: opt.Wanted = None,
+    paper: opt.Paper = False,
     structure: opt.StructureOption = None,
     groups: opt.GroupsOption = None,
     direction: opt.Direction = None,
@@ -48,12 +52,16 @@ def fit(
 ) -> int:
     """Find the best rule of a table and say what is proven about it.
 
+    Unless something else is asked for, that is the most precise rule that
+    covers at least 5 % of the rows, for the rarer of two classes.
+
     One file is read into memory: about three times the size of its numbers.
 
     With several files, --memory-limit or --dask it is read in pieces, to the same rule.
     """
     from opdt.cli import source as given
-    from opdt.cli.console import notes, show_solution, show_trace, stdout
+    from opdt.cli.aim import Aim
+    from opdt.cli.console import notes, show_solution, show_trace, stderr, stdout
     from opdt.cli.files import check_output
     from opdt.cli.pieces import check_plain, in_pieces, reading
     from opdt.cli.solve import exit_code
@@ -68,18 +76,19 @@ def fit(
         "min_coverage": min_coverage,
         "max_errors": max_errors,
     }
+    aim = Aim(objective, w, label, paper)
     levels, named = given.shape(structure, groups)
     settings: dict[str, Any] = {
         "seconds": time_limit,
         "threads": jobs,
         "bar": not quiet,
         "max_depth": depth,
-        "w": w,
+        **aim.settings(limits),
         "structure": levels,
         "groups": named,
         "engine": engine,
     }
-    wishes = _Wishes(target, label, numeric, categorical, direction, require, forbid, limits)
+    wishes = _Wishes(target, aim, numeric, categorical, direction, require, forbid, limits)
     pieces = in_pieces(data, memory_limit, dask)
     with notes(shown=not quiet):
         if pieces:
@@ -90,14 +99,16 @@ def fit(
             solution, table = _fit_table(data[0], written, wishes, settings)
     if verbose:
         show_trace(solution)
+    for said in [] if quiet else aim.notes(solution, table, min_coverage):
+        stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
     if quiet and not only_json:
         stdout().print("no rule" if solution.rule is None else solution.rule, soft_wrap=True)
     elif not only_json:
         more = [reading(solution)] if pieces else []
-        show_solution(stdout(), solution, table, w, *more)
+        show_solution(stdout(), solution, table, aim.price, *more)
     if json_out is not None:
         n_rows = solution.details.n_rows if pieces else table.n_rows
-        _write(json_out, solution, n_rows, w)
+        _write(json_out, solution, n_rows, aim.price)
     return exit_code(solution)
 
 
@@ -105,7 +116,7 @@ class _Wishes(NamedTuple):
     """Options that can only be understood beside the columns of the data."""
 
     target: str
-    label: str | None
+    aim: Aim
     numeric: list[str] | None
     categorical: list[str] | None
     direction: list[str] | None
@@ -136,7 +147,7 @@ def _fit_table(
     left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,
-        target=None if wishes.label is None else given.class_of(table, wishes.label),
+        target=wishes.aim.target(partial(given.class_of, table), table.classes.tolist()),
         constraints=wishes.demands(table.names),
         **{**settings, "seconds": left},
     )
@@ -155,7 +166,7 @@ def _fit_pieces(
         solution = solve(
             pieces.source,
             wishes.target,
-            target=None if wishes.label is None else pieces.class_of(wishes.label),
+            target=wishes.aim.target(pieces.class_of, None),
             kinds=pieces.kinds,
             constraints=wishes.demands(pieces.names),
             **settings,
@@ -175,8 +186,10 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         stderr().print("there is no rule, so none is written.", soft_wrap=True)
         return
     info = {
-        "vi": solution.value,
+        "objective": solution.objective,
+        "value": solution.value,
         "bound": solution.bound,
+        "vi": solution.covered - w * solution.errors,
         "status": str(solution.status),
         "precision": solution.precision,
         "covered": solution.covered,

@@ -33,6 +33,31 @@ Depth = Annotated[
     typer.Option(metavar="N", help="Most conditions (the structure's depth, or 2)."),
 ]
 Weight = Annotated[float, typer.Option("--w", metavar="X", help="Price of one error, in rows.")]
+Price = Annotated[
+    float | None,
+    typer.Option(
+        "--w", metavar="X", help="Price of one error, in rows: asks for the best VI (10)."
+    ),
+]
+Objective = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="What the rule is best in: 'precision' (the default), 'vi', or 'coverage'.",
+    ),
+]
+Paper = Annotated[
+    bool,
+    typer.Option("--paper", help="As in the paper: the best VI over all classes, w = 10."),
+]
+Wanted = Annotated[
+    str | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Class to find a rule for; 'rarest', or 'all' (the rarer of two classes).",
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option("--class", metavar="CLASS", help="Class to find a rule for (the best)."),
@@ -140,7 +165,9 @@ MinPrecision = Annotated[
 MinCoverage = Annotated[
     float | None,
     typer.Option(
-        metavar="ROWS", help="At least so many rows, or a share below 1.", rich_help_panel=WANTED
+        metavar="ROWS",
+        help="At least so many rows, or a share below 1 (0.05 for the objective 'precision').",
+        rich_help_panel=WANTED,
     ),
 ]
 MaxErrors = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -30,8 +31,10 @@ def report(
         int, typer.Option(metavar="N", help="Test against chance with so many permutations.")
     ] = 0,
     depth: opt.Depth = None,
-    w: opt.Weight = 10.0,
-    label: opt.Label = None,
+    objective: opt.Objective = None,
+    w: opt.Price = None,
+    label: opt.Wanted = None,
+    paper: opt.Paper = False,
     structure: opt.StructureOption = None,
     groups: opt.GroupsOption = None,
     direction: opt.Direction = None,
@@ -51,6 +54,7 @@ def report(
 ) -> int:
     """Find the best rule and write a page about it, for those who must decide on it."""
     from opdt.cli import source as given
+    from opdt.cli.aim import Aim
     from opdt.cli.console import notes, stderr, working
     from opdt.cli.files import check_output
     from opdt.cli.solve import exit_code, solve
@@ -62,6 +66,7 @@ def report(
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
     check_output("--out", out, data)
     written = given.how_written(delimiter, encoding, decimal)
+    aim = Aim(objective, w, label, paper)
     with notes(shown=not quiet):
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
         if test is not None:
@@ -77,8 +82,8 @@ def report(
         }
         settings = {
             "max_depth": depth,
-            "w": w,
-            "target": None if label is None else given.class_of(table, label),
+            **aim.settings(limits),
+            "target": aim.target(partial(given.class_of, table), table.classes.tolist()),
             "structure": levels,
             "groups": named,
             "constraints": given.demands(table.names, direction, require, forbid, **limits),
@@ -99,4 +104,6 @@ def report(
     if not quiet:
         found = "no rule" if solution.rule is None else str(solution.rule)
         stderr().print(f"wrote {out}: {found}", soft_wrap=True)
+        for said in aim.notes(solution, table, min_coverage):
+            stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
     return exit_code(solution)

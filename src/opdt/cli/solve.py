@@ -20,7 +20,7 @@ def solve(
     **settings: Any,
 ) -> Solution:
     """The solution of a table or of partitions, with a progress bar where that makes sense."""
-    with SearchProgress() as progress:
+    with SearchProgress(settings.get("objective", "vi")) as progress:
         budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
         return discover(data, y, budget=budget, **settings)
 

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from opdt.arguments import StructureLike, is_partitioned, require_pyarrow, start_clock
 from opdt.discover import discover
 from opdt.engines import Engine
-from opdt.errors import UnsupportedProblem
-from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows
+from opdt.errors import InputError, UnsupportedProblem
+from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows, weighed
 from opdt.problem import Constraints
 from opdt.rules import Rule, RuleSet
 from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
@@ -47,7 +47,16 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     groups : mapping of name to features, optional
         Groups that the structure refers to, beside `all`, `num` and `cat`.
     target : class, optional
-        The class to find a rule for; the best over all classes if left out.
+        The class to find a rule for, or "rarest" for the one of the fewest rows; the best over all
+        classes if left out. The word also works where labels are encoded before they come here, as
+        in bagging, voting and stacking.
+    objective : str
+        "vi"; "precision", the most precise rule of at least `min_coverage`; or "coverage", the rule
+        that covers the most rows of its class of all that have at least `min_precision`.
+    min_coverage, min_precision : float, optional
+        As in `opdt.discover`.
+    class_weight : "balanced" or mapping of class to weight, optional
+        Factors on the row weights; "balanced" lets all classes weigh the same.
     constraints : Constraints or mapping of its arguments, optional
     engine : str or Engine
         See `opdt.engine_names()`.
@@ -62,8 +71,10 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     rule_ : Rule or None
         The rule; None when there is no pattern.
-    vi_, bound_ : float
-        The rule's VI on the training rows, and a limit that no rule exceeds.
+    vi_ : float
+        The rule's VI on the training rows.
+    value_, bound_ : float
+        Its value in the objective (the VI, if that is it), and a limit that no rule exceeds.
     status_ : Status
         What is proven: optimal, feasible, no_pattern, infeasible, unknown.
     solution_ : Solution
@@ -90,6 +101,10 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
+        objective: str = "vi",
+        min_coverage: float | None = None,
+        min_precision: float | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
@@ -101,6 +116,10 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.structure = structure
         self.groups = groups
         self.target = target
+        self.objective = objective
+        self.min_coverage = min_coverage
+        self.min_precision = min_precision
+        self.class_weight = class_weight
         self.constraints = constraints
         self.engine = engine
         self.time_limit = time_limit
@@ -128,18 +147,18 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if is_path:
             X, y, sample_weight = read_rows(X, y, sample_weight)
         X, y = check_fit(self, X, y)
-        weights = check_weights(sample_weight, len(y))
+        weights, target = weighed(self, y, check_weights(sample_weight, len(y)))
         if weights is not None and not weights.all():
             keep = weights > 0
             X, y, weights = take_rows(X, keep), y[keep], weights[keep]
-        self._search(X, y, weights, clock)
+        self._search(X, y, weights, clock, target)
         labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
         self.classes_ = classes
         self._names = column_names(X)
         self._learn_parts(Table((), labels, classes, weights), self.covers(X))
         return self
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, clock: Clock) -> Solution:
+    def _search(self, X: Any, y: Any, sample_weight: Any, clock: Clock, target: Any) -> Solution:
         """Find the rule, and keep what is known about it."""
         solution = discover(
             X,
@@ -148,25 +167,40 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             w=self.w,
             structure=self.structure,
             groups=self.groups,
-            target=self.target,
+            target=target,
+            objective=self.objective,
+            min_coverage=self.min_coverage,
+            min_precision=self.min_precision,
             constraints=self.constraints,
             sample_weight=sample_weight,
             engine=self.engine,
             memory_limit=self.memory_limit,
             budget=clock,
         )
+        self._keep(solution, self.w)
+        return solution
+
+    def _keep(self, solution: Solution, w: float) -> None:
+        """Take what is known about the rule; where another objective was asked for, its VI too."""
         self.solution_: Solution = solution
         self.rule_: Rule | None = solution.rule
         self.vi_: float = solution.value
+        if solution.objective != "vi":
+            self.vi_ = float(solution.covered - w * solution.errors)
+        self.value_: float = solution.value
         self.bound_: float = solution.bound
         self.status_: Status = solution.status
-        return solution
 
     def _fit_partitions(self, X: Any, y: str, sample_weight: str | None, clock: Clock) -> Self:
         """Find the rule where the rows lie; only classes and their weights come here."""
         from opdt.scale.lazy import covered_weights
 
-        solution = self._search(X, y, sample_weight, clock)
+        if self.class_weight is not None:
+            raise InputError(
+                "'class_weight' needs the rows in memory; for files, dask and Spark give row "
+                "weights as a column, 'sample_weight'."
+            )
+        solution = self._search(X, y, sample_weight, clock, self.target)
         seen = solution.details
         seen.check_classes()
         self.classes_ = np.array(seen.classes, object if isinstance(seen.classes[0], str) else None)

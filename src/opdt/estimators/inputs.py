@@ -19,8 +19,12 @@ from sklearn.utils.validation import (
 
 from opdt.arguments import is_partitioned
 from opdt.errors import InputError
-from opdt.table import column_names, read_frame
+from opdt.problem import class_code
+from opdt.problem.lifting import RAREST
+from opdt.table import Table, column_names, read_frame
+from opdt.table.frames import from_values
 from opdt.table.kinds import unknown_column
+from opdt.table.labels import check_weights, code_labels
 
 
 def is_frame(X: Any) -> bool:
@@ -76,6 +80,56 @@ def read_rows(path: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         columns.append(frame[name].to_numpy() if isinstance(name, str) else name)
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
     return frame.drop(named).to_native(), *columns
+
+
+def weighed(
+    estimator: Any, y: NDArray[Any], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64] | None, Any]:
+    """Row weights times those of the classes, and the class that the estimator's target means.
+
+    The rarest class is that of the rows as they came: balanced classes all weigh the same.
+    """
+    asked, target = estimator.class_weight, estimator.target
+    if asked is None:
+        return weights, target
+    if not isinstance(asked, Mapping) and not (isinstance(asked, str) and asked == "balanced"):
+        raise InputError(
+            "'class_weight' must be 'balanced', a mapping of class to weight, or None, "
+            f"got {asked!r}."
+        )
+    if isinstance(target, str) and target == RAREST:
+        labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
+        target = classes[class_code(Table((), labels, classes, weights), RAREST)]
+    factors = _balanced(y, weights) if isinstance(asked, str) else _given(asked, y)
+    return check_weights(factors if weights is None else factors * weights, len(y)), target
+
+
+def _balanced(y: NDArray[Any], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Factors with which all classes weigh the same, and all rows together what they did.
+
+    Unlike scikit-learn's, they know the weights of the rows: one of weight two is two rows.
+    """
+    known, codes = np.unique(y, return_inverse=True)
+    totals = np.bincount(codes, weights, len(known))
+    share = totals.sum() / np.count_nonzero(totals)
+    factors: NDArray[np.float64] = np.divide(
+        share, totals, out=np.zeros(len(known)), where=totals > 0
+    )[codes]
+    return factors
+
+
+def _given(asked: Mapping[Any, float], y: NDArray[Any]) -> NDArray[np.float64]:
+    """The factor of each row's class; classes that are not named have one."""
+    values = y.tolist()
+    for label in asked:
+        if label not in set(values):
+            raise InputError(f"'class_weight' names class {label!r}, which is not in y.")
+    try:
+        return np.array([asked.get(label, 1.0) for label in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"'class_weight' must map classes to numbers, got {dict(asked)!r}."
+        ) from None
 
 
 def take_rows(X: Any, keep: NDArray[np.bool_]) -> Any:

@@ -33,7 +33,9 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_depth : int, optional
         The largest number of conditions of a rule; the structure's depth, or 2, if left out.
     w : float
-        The price of one error, in rows: VI = rows covered - w × errors among them.
+        The price of one error, in rows: VI = rows covered - w × errors among them. This default
+        and that of `class_weight` are those that did best in a study (see the documentation, "Which
+        defaults hold?"); the paper's are 10 and None.
     max_rules : int, optional
         The largest number of rules; no limit if None.
     alpha : float, optional
@@ -45,6 +47,9 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     structure, groups, target, constraints, engine
         As in `OPDTClassifier`, for each rule. A `min_coverage` ends the list when no rule that
         covers so much gains anything; as a share it is one of the rows that are left.
+    class_weight : "balanced" or mapping of class to weight, optional
+        Factors on the row weights: "balanced" lets all classes weigh the same, so that a rare class
+        has rules too. None counts rows as they are.
     time_limit : float, optional
         Seconds for all rules together, from the call of `fit`.
     n_jobs : int, optional
@@ -57,8 +62,9 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     rule_list_ : RuleList
         The rules and the default; all exports are there (`to_sql`, `to_python`, …).
     steps_ : tuple of Step
-        For each rule: its `solution` (value, bound, status, covered rows, errors), the number of
-        rows it was found on, the covered weight of each class, and the p-value if it was tested.
+        For each rule: its `solution` (value, bound, status, covered rows and errors, by weight),
+        the number of rows it was found on, the covered weight of each class, and the p-value if
+        it was tested.
     covering_ : Covering
         Everything there is to say, why the list ends included.
     classes_ : ndarray of shape (n_classes,)
@@ -68,7 +74,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = OPDTRuleList(max_depth=1, w=3).fit(
+    >>> model = OPDTRuleList(max_depth=1, class_weight=None).fit(
     ...     [[1], [2], [3], [4], [5], [6]], list("aaabbc"))
     >>> print(model.rule_list_)
     IF x0 < 3.5 THEN a
@@ -81,7 +87,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         max_depth: int | None = None,
-        w: float = 10.0,
+        w: float = 3.0,
         *,
         max_rules: int | None = 5,
         alpha: float | None = None,
@@ -89,6 +95,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
+        class_weight: Mapping[Any, float] | str | None = "balanced",
         constraints: Constraints | Mapping[str, Any] | None = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
@@ -103,6 +110,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.structure = structure
         self.groups = groups
         self.target = target
+        self.class_weight = class_weight
         self.constraints = constraints
         self.engine = engine
         self.time_limit = time_limit
@@ -120,7 +128,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Row weights; a row of weight zero counts as if it were not there.
         """
         clock = start_clock(None, self.time_limit, self.n_jobs)
-        X, table = checked_table(self, X, y, sample_weight)
+        X, table, target = checked_table(self, X, y, sample_weight)
         found = sequential_covering(
             table,
             max_depth=self.max_depth,
@@ -131,7 +139,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.random_state,
             structure=self.structure,
             groups=self.groups,
-            target=self.target,
+            target=target,
             constraints=self.constraints,
             engine=self.engine,
             budget=clock,
@@ -176,7 +184,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[self._chosen[fires]])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Share of each class among the training rows that the same rule decided.
+        """Share of each class among the training rows that the same rule decided, by weight.
 
         These are training frequencies, and as such on the hopeful side. The most frequent class
         is the predicted one wherever a rule is right about more than half of its rows, as every

@@ -41,7 +41,9 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     structure, groups, constraints
         As in `OPDTClassifier`, for each rule.
     target : class, optional
-        The class that the rules describe; the one with the smaller loss if left out.
+        The class that the rules describe, or "rarest"; the one with the smaller loss if left out.
+    class_weight : "balanced" or mapping of class to weight, optional
+        Factors on the row weights; "balanced" lets all classes weigh the same.
     time_limit : float, optional
         Seconds from the call of `fit` after which the best set so far is taken, with a true bound.
     n_jobs : int, optional
@@ -89,6 +91,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -99,6 +102,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.structure = structure
         self.groups = groups
         self.target = target
+        self.class_weight = class_weight
         self.constraints = constraints
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -115,7 +119,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Row weights; a row of weight zero counts as if it were not there.
         """
         clock = start_clock(None, self.time_limit, self.n_jobs)
-        X, table = checked_table(self, X, y, sample_weight)
+        X, table, target = checked_table(self, X, y, sample_weight)
         if len(table.classes) > 2:
             raise InputError(
                 "Only binary classification is supported. The type of the target is multiclass: "
@@ -129,7 +133,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             max_depth=self.max_depth,
             structure=self.structure,
             groups=self.groups,
-            target=self.target,
+            target=target,
             constraints=self.constraints,
             budget=clock,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -12,24 +13,29 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.analysis.choosing import best_lines, most_correct, most_precise, price_grid
+from opdt.analysis.choosing import best_lines, most_correct, price_grid
 from opdt.analysis.counts import count_rows
 from opdt.analysis.path import trace_path
-from opdt.analysis.prices import Pricer, as_price
 from opdt.analysis.settings import build_problem
-from opdt.arguments import StructureLike, resolve_budget, resolve_constraints, resolve_table
+from opdt.arguments import StructureLike, resolve_constraints, resolve_table, start_clock
 from opdt.discover import discover
 from opdt.engines import Engine
+from opdt.engines.precision import most_precise
+from opdt.engines.prices import Pricer, as_price
 from opdt.errors import InputError
 from opdt.estimators.classifier import OPDTClassifier
 from opdt.estimators.folds import Rows, Scores, drawn_folds, given_folds, scaled
-from opdt.estimators.inputs import check_fit
-from opdt.problem import Constraints
+from opdt.estimators.inputs import check_fit, weighed
+from opdt.problem import Constraints, class_code
+from opdt.problem.lifting import RAREST
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
-from opdt.solution import Solution
+from opdt.solution import Clock, Solution, Status
 from opdt.table import Table
 from opdt.table.labels import check_weights
+
+# Shares of the time limit after which the prices and the folds are done; the rest is for the rule.
+FOR_PRICES, FOR_FOLDS = 0.25, 0.75
 
 
 class Shape(NamedTuple):
@@ -89,9 +95,11 @@ class OPDTClassifierCV(OPDTClassifier):
         Take the simplest candidate within one standard error of the best, or else the best.
     random_state : int, RandomState or None
         How the folds are drawn; the same ones every time by default.
-    groups, target, constraints, engine, time_limit, n_jobs
-        As in `OPDTClassifier`; the engine must prove its answers, and the time limit is that of
-        one table: all training rows, or those of one fold.
+    groups, target, class_weight, constraints, engine, time_limit, n_jobs
+        As in `OPDTClassifier`; the engine must prove its answers. The time limit is that of the
+        whole call: a quarter is for the prices to try, the next half for the folds, the rest for
+        the rule. Where it ends before the last fold, the folds that were done choose, with a
+        warning.
 
     Attributes
     ----------
@@ -110,7 +118,10 @@ class OPDTClassifierCV(OPDTClassifier):
     n_splits_ : int
         Number of folds, repeats included.
     solution_, vi_, bound_, status_, classes_, n_features_in_, feature_names_in_
-        As in `OPDTClassifier`, for the search on all training rows.
+        As in `OPDTClassifier`, for the search on all training rows. For no rule the solution is
+        that of covering nothing, and its bound says what a rule might gain on the training rows.
+    declined_ : Solution or None
+        What the search found that held-out rows spoke against; None where there is a rule.
 
     Notes
     -----
@@ -145,6 +156,7 @@ class OPDTClassifierCV(OPDTClassifier):
         random_state: Any = 0,
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
@@ -164,6 +176,7 @@ class OPDTClassifierCV(OPDTClassifier):
         self.random_state = random_state
         self.groups = groups
         self.target = target
+        self.class_weight = class_weight
         self.constraints = constraints
         self.engine = engine
         self.time_limit = time_limit
@@ -180,25 +193,30 @@ class OPDTClassifierCV(OPDTClassifier):
             Row weights, in the search and in the scores; a row of weight zero counts as if it
             were not there.
         """
+        clock = start_clock(None, self.time_limit, self.n_jobs)
         X, y = check_fit(self, X, y)
-        every = Rows(X, y, check_weights(sample_weight, len(y)))
+        weights, self._target = weighed(self, y, check_weights(sample_weight, len(y)))
+        every = Rows(X, y, weights)
         whole = every.where(np.ones(len(y), dtype=bool))
         table = resolve_table(whole.X, whole.y, whole.weights, None)
+        if isinstance(self._target, str) and self._target == RAREST:
+            self._target = table.classes[class_code(table, RAREST)]  # the same one in all folds
         demands = self._demands()
-        menu = self._menu(table, demands)
-        scores = self._cross_validate(every, whole, table, menu, demands)
+        menu = self._menu(table, demands, _until(clock, FOR_PRICES))
+        scores = self._cross_validate(every, whole, table, menu, demands, _until(clock, FOR_FOLDS))
         candidates = [(shape, w) for shape in menu for w in shape.prices]
-        chosen, solution = self._choose(table, candidates, scores, demands)
+        chosen, solution = self._choose(table, candidates, scores, demands, clock)
         params = [{"w": price, **each.settings} for each, price in candidates]
         self.cv_results_: dict[str, Any] = scores.table(params)
         self.n_splits_ = scores.values.shape[1]
         self.best_index_ = chosen
         self.best_score_ = 0.0 if chosen is None else float(scores.mean[chosen])
         self.best_params_ = None if chosen is None else params[chosen]
-        self.solution_ = solution
-        self.vi_ = 0.0 if chosen is None else solution.value
-        self.bound_, self.status_ = solution.bound, solution.status
-        self._take(None if chosen is None else solution.rule, table, whole.X)
+        self.declined_: Solution | None = None
+        if chosen is None:
+            self.declined_, solution = solution, _nothing(solution)
+        self._keep(solution, self.scoring_w)
+        self._take(solution.rule, table, whole.X)
         return self
 
     def _choose(
@@ -207,16 +225,21 @@ class OPDTClassifierCV(OPDTClassifier):
         candidates: Sequence[tuple[Shape, float | None]],
         scores: Scores,
         demands: Constraints,
+        clock: Clock,
     ) -> tuple[int | None, Solution]:
         """The place of the candidate to take, None for no rule, and what a search then finds."""
         if self._wishes:
-            found = [self._solve(table, *candidate, demands) for candidate in candidates]
+            parts = _shares(clock, len(candidates))
+            found = [
+                self._solve(table, *candidate, demands, part)
+                for candidate, part in zip(candidates, parts, strict=True)
+            ]
             place = max(range(len(found)), key=lambda at: (*self._worth(found[at]), -at))
             return place, found[place]
         nothing = 0.0 if self.scoring == "vi" else None
         chosen = scores.choose(one_standard_error=self.one_standard_error, nothing=nothing)
         shown = int(scores.mean.argmax()) if chosen is None else chosen
-        return chosen, self._solve(table, *candidates[shown], demands)
+        return chosen, self._solve(table, *candidates[shown], demands, clock)
 
     def _worth(self, solution: Solution) -> tuple[float, float]:
         """How well a rule meets the wishes: by correct rows, or by precision and covered rows."""
@@ -261,7 +284,7 @@ class OPDTClassifierCV(OPDTClassifier):
             raise InputError("'min_coverage' must be above 0 to ask for the most precise rule.")
         return replace(constraints, **wishes)
 
-    def _menu(self, table: Table, demands: Constraints) -> list[Shape]:
+    def _menu(self, table: Table, demands: Constraints, clock: Clock) -> list[Shape]:
         """Everything to choose from, simplest first."""
         if not isinstance(self.scoring, str) and not callable(self.scoring):
             raise InputError(f"'scoring' must be 'vi' or a scorer, got {self.scoring!r}.")
@@ -270,8 +293,8 @@ class OPDTClassifierCV(OPDTClassifier):
         if self._wishes:
             return shapes
         priced = []
-        for shape in shapes:
-            prices = sorted({*self._prices(table, shape, demands)}, reverse=True)
+        for shape, part in zip(shapes, _shares(clock, len(shapes)), strict=True):
+            prices = sorted({*self._prices(table, shape, demands, part)}, reverse=True)
             priced.append(shape._replace(prices=tuple(prices)))
         return priced
 
@@ -287,9 +310,11 @@ class OPDTClassifierCV(OPDTClassifier):
             )
         return [Shape(None, structure) for structure in structures]
 
-    def _prices(self, table: Table, shape: Shape, demands: Constraints) -> list[float]:
+    def _prices(
+        self, table: Table, shape: Shape, demands: Constraints, clock: Clock
+    ) -> list[float]:
         if self.ws is None:
-            path = trace_path(self._pricer(table, shape, demands))
+            path = trace_path(self._pricer(table, shape, demands, clock))
             return [*price_grid(path), float(self.scoring_w)]
         prices = _listed("ws", self.ws)
         for w in prices:
@@ -298,41 +323,44 @@ class OPDTClassifierCV(OPDTClassifier):
 
     # -- rules and scores ----------------------------------------------------------------------
 
-    def _pricer(self, table: Table, shape: Shape, demands: Constraints) -> Pricer:
+    def _pricer(self, table: Table, shape: Shape, demands: Constraints, clock: Clock) -> Pricer:
         problem = build_problem(
             table,
             None,
             w=1,
             groups=self.groups,
-            target=self.target,
+            target=self._target,
             constraints=demands,
             **shape.settings,
         )
-        return Pricer(problem, self.engine, resolve_budget(None, self.time_limit, self.n_jobs))
+        return Pricer(problem, self.engine, clock)
 
-    def _solve(self, table: Table, shape: Shape, w: float | None, demands: Constraints) -> Solution:
+    def _solve(
+        self, table: Table, shape: Shape, w: float | None, demands: Constraints, clock: Clock
+    ) -> Solution:
         """The rule of one candidate."""
         if w is None:
-            return self._wished(self._pricer(table, shape, demands))
+            return self._wished(self._pricer(table, shape, demands, clock))
         return discover(
             table,
             w=w,
             groups=self.groups,
-            target=self.target,
+            target=self._target,
             constraints=demands,
             engine=self.engine,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
+            budget=clock,
             **shape.settings,
         )
 
     def _wished(self, pricer: Pricer) -> Solution:
         """The rule that the wishes ask for."""
-        return (most_precise if self._asks_coverage else most_correct)(pricer)[1]
+        return (most_precise if self._asks_coverage else most_correct)(pricer)
 
-    def _rules(self, table: Table, shape: Shape, demands: Constraints) -> Iterator[Rule | None]:
+    def _rules(
+        self, table: Table, shape: Shape, demands: Constraints, clock: Clock
+    ) -> Iterator[Rule | None]:
         """The rules of all candidates of one shape."""
-        pricer = self._pricer(table, shape, demands)
+        pricer = self._pricer(table, shape, demands, clock)
         if self._wishes:
             yield self._wished(pricer).rule
             return
@@ -343,20 +371,37 @@ class OPDTClassifierCV(OPDTClassifier):
             yield None if line is None else line.rule
 
     def _cross_validate(
-        self, every: Rows, whole: Rows, table: Table, menu: Sequence[Shape], demands: Constraints
+        self,
+        every: Rows,
+        whole: Rows,
+        table: Table,
+        menu: Sequence[Shape],
+        demands: Constraints,
+        clock: Clock,
     ) -> Scores:
         """The counts and scores of all candidates on held-out rows."""
         if isinstance(self.cv, Integral) and not isinstance(self.cv, bool):
             drawn = (int(self.cv), self.n_repeats, self.random_state)
-            rows, pairs = whole, drawn_folds(table, *drawn, target=self.target)
+            rows, pairs = whole, drawn_folds(table, *drawn, target=self._target)
         else:  # made for all rows, those of weight zero included
             rows, pairs = every, given_folds(every.X, every.y, self.cv)
-        parts = []
-        for train, test in pairs:
+        parts, folds = [], list(pairs)
+        for number, (train, test) in enumerate(folds):
+            if number and clock.stop():
+                warnings.warn(
+                    f"'time_limit' was reached after {number} of {len(folds)} folds; these choose.",
+                    stacklevel=3,
+                )
+                break
+            own = next(_shares(clock, len(folds) - number))
             known, unseen = rows.where(train), rows.where(test)
             part = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
             fewer = scaled(demands, known.total / whole.total)
-            rules = [rule for shape in menu for rule in self._rules(part, shape, fewer)]
+            rules = [
+                rule
+                for shape, share in zip(menu, _shares(own, len(menu)), strict=True)
+                for rule in self._rules(part, shape, fewer, share)
+            ]
             counts = np.array(list(count_rows(rules, unseen.X, unseen.y, unseen.weights)))
             values = self._values(rules, counts, part, known, unseen)
             parts.append((counts[:, 0], counts[:, 1], values, unseen.total, known.total))
@@ -387,6 +432,29 @@ class OPDTClassifierCV(OPDTClassifier):
             model._take(rule, table, known.X)
             values[rule] = float(scorer(model, unseen.X, unseen.y, **weights))
         return np.array([values[rule] for rule in rules])
+
+
+def _until(clock: Clock, share: float) -> Clock:
+    """A clock that ends with this share of the whole time."""
+    limit = clock.budget.seconds
+    seconds = None if limit is None else max(0.0, limit * share - clock.elapsed())
+    return replace(clock.budget, seconds=seconds).start()
+
+
+def _shares(clock: Clock, parts: int) -> Iterator[Clock]:
+    """A clock for each part of a work: an equal share of the time that is then left."""
+    for left in range(parts, 0, -1):
+        limit = clock.budget.seconds
+        seconds = None if limit is None else max(0.0, clock.remaining()) / left
+        yield replace(clock.budget, seconds=seconds).start()
+
+
+def _nothing(found: Solution) -> Solution:
+    """Covering nothing, beside what could be gained on the training rows."""
+    return replace(
+        found, rule=None, value=0.0, covered=0.0, errors=0.0,
+        bound=max(0.0, found.bound), status=Status.FEASIBLE,
+    )  # fmt: skip
 
 
 def _listed(name: str, values: Any) -> list[Any]:

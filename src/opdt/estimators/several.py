@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from opdt.arguments import resolve_table
-from opdt.estimators.inputs import check_fit, take_rows
+from opdt.estimators.inputs import check_fit, take_rows, weighed
 from opdt.rules import Rule
 from opdt.table import Table
 from opdt.table.labels import check_weights
 
 
-def checked_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Table]:
-    """The rows of positive weight, and their table."""
+def checked_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Table, Any]:
+    """The rows of positive weight, their table, and the class that the estimator's target means."""
     X, y = check_fit(estimator, X, y)
-    weights = check_weights(sample_weight, len(y))
+    weights, target = weighed(estimator, y, check_weights(sample_weight, len(y)))
     if weights is not None and not weights.all():
         keep = weights > 0
         X, y, weights = take_rows(X, keep), y[keep], weights[keep]
-    return X, resolve_table(X, y, weights, None)
+    return X, resolve_table(X, y, weights, None), target
 
 
 def renamed(rule: Rule, known: tuple[str, ...], names: tuple[str, ...]) -> Rule:

@@ -54,6 +54,11 @@ class Point:
         return f"w {self.w_from:.3g} to {self.w_to:.3g}"
 
     @property
+    def at(self) -> tuple[float, float]:
+        """Where it lies; shares that are the same to nine digits are the same."""
+        return round(self.coverage, 9), round(self.precision, 9)
+
+    @property
     def breadth(self) -> float:
         """How many times the lowest price the highest one is."""
         return 0.0 if self.w_from is None or self.w_to is None else self.w_to / self.w_from
@@ -82,11 +87,12 @@ def trade_off(
     path : WeightPath, iterable of its segments, mapping of w to Solution, or fitted model
         Segments are anything with `precision`, `coverage` (a share of the rows) and, if they are
         to be labelled, `w_from` and `w_to`. For a fitted model the path is computed with its
-        settings.
+        settings, on the rows given here.
     X, y : optional
-        The training data: needed for a model, and for the coverage of bare solutions.
+        Rows, needed for a model, and for the coverage of bare solutions.
     w : float, optional
-        A price to mark; that of the model if a model is given.
+        A price whose rule gets a star. Without it a model's own rule gets the star, at what it does
+        on these rows: on the path if they are those it was fitted on, mostly below it if not.
     held_out : iterable of segments, optional
         The same rules on other rows, such as ``path.evaluate(X_test, y_test)``.
     ax : matplotlib Axes, optional
@@ -96,22 +102,28 @@ def trade_off(
     -------
     matplotlib Axes
     """
+    star, said = None, None
     if hasattr(path, "solution_"):
-        w = path.w if w is None else w
-        path = _path_of(path, X, y)
+        found = _path_of(path, X, y)
+        if w is None:
+            star, said = _own(path, X, y), _said(path)
+        path = found
     points = points_of(path, X)
     if not points:
         raise InputError("'path' holds no rule that covers any row, so there is nothing to draw.")
+    if w is not None:
+        star, said = _best_at(points, w), f"w = {count(w)}"
     others = [] if held_out is None else points_of(held_out, X)
     ax = axes_for(ax, *_SIZE)
     theme = theme_of(ax)
     dress(ax, theme)
-    handles = _draw(ax, theme, points, others, w)
+    handles = _draw(ax, theme, points, others, star)
     ax.set_xlabel("coverage: share of all rows", **LITERAL)
     ax.set_ylabel("precision", **LITERAL)
-    _percent(ax, [*points, *others])
+    every = [*points, *others] if star is None else [*points, *others, star]
+    _percent(ax, every)
     settle(ax)
-    _label(ax, theme, points, others, w)
+    _label(ax, theme, points, others, star, said)
     title: dict[str, Any] = {"size": 10, "weight": "bold", "color": theme.ink, "pad": 8}
     ax.set_title("best rules for all prices w of an error", loc="left", **title, **LITERAL)
     texts = ["on the rows they were found on", "the same rules on held-out rows"]
@@ -167,16 +179,32 @@ def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[Point]:
     return points
 
 
+def _own(model: Any, X: Any, y: Any) -> Point | None:
+    """A model's rule on these rows; None where it covers none of them."""
+    from opdt.analysis.counts import count_rows
+
+    covered, errors, total = next(iter(count_rows([model.rule_], X, y)))
+    return Point(1 - errors / covered, covered / total) if covered else None
+
+
+def _said(model: Any) -> str:
+    """What the star of a model is called."""
+    priced = model.solution_.objective == "vi" and hasattr(model, "w")
+    return f"w = {count(model.w)}" if priced else "the model's rule"
+
+
 def _path_of(model: Any, X: Any, y: Any) -> Any:
     from opdt.analysis.path import weight_path
 
     if X is None or y is None:
-        raise InputError("the path of a fitted model needs its training data in 'X' and 'y'.")
+        raise InputError("the path of a fitted model needs rows, in 'X' and 'y'.")
+    # One that chooses among several has what it chose.
+    chosen = getattr(model, "best_params_", None) or {}
     return weight_path(
         X,
         y,
-        max_depth=model.max_depth,
-        structure=model.structure,
+        max_depth=chosen.get("max_depth", getattr(model, "max_depth", None)),
+        structure=chosen.get("structure", getattr(model, "structure", None)),
         groups=model.groups,
         target=model.target,
         constraints=model.constraints,
@@ -186,7 +214,7 @@ def _path_of(model: Any, X: Any, y: Any) -> Any:
 
 
 def _draw(
-    ax: Axes, theme: Theme, points: list[Point], others: list[Point], w: float | None
+    ax: Axes, theme: Theme, points: list[Point], others: list[Point], star: Point | None
 ) -> list[Any]:
     """Draw the points and return those that the key explains."""
     along: dict[str, Any] = {"color": theme.line, "lw": 1.2, "zorder": 1}
@@ -196,11 +224,9 @@ def _draw(
         [p.coverage for p in points], [p.precision for p in points], marker="o", **style
     )
     best.set_gid("rules")
-    chosen = _chosen(points, w)
-    if chosen is not None:
-        at = points[chosen].coverage, points[chosen].precision
-        (star,) = ax.plot(*at, "*", color=theme.rule, ms=16, zorder=4)
-        star.set_gid("chosen")
+    if star is not None:
+        (drawn,) = ax.plot(star.coverage, star.precision, "*", color=theme.rule, ms=16, zorder=4)
+        drawn.set_gid("chosen")
     if not others:
         return [best]
     ax.plot([p.coverage for p in others], [p.precision for p in others], ls=":", **along)
@@ -227,21 +253,30 @@ def _percent(ax: Axes, points: list[Point]) -> None:
 
 
 def _label(
-    ax: Axes, theme: Theme, points: list[Point], others: list[Point], w: float | None
+    ax: Axes,
+    theme: Theme,
+    points: list[Point],
+    others: list[Point],
+    star: Point | None,
+    said: str | None,
 ) -> None:
     """Write the prices beside some points: the chosen one, and those best over a wide range."""
+    chosen = None
+    if star is not None:
+        same = [k for k, p in enumerate(points) if p.at == star.at]
+        chosen = same[-1] if same else len(points)
+        points = points if same else [*points, star]
     to_points = POINTS_PER_INCH / ax.figure.dpi
     marks = [(p.coverage, p.precision) for p in (*points, *others)]
     places = ax.transData.transform(marks) * to_points
     frame = [float(edge) * to_points for edge in ax.bbox.extents]
     taken: Boxes = [(x - 4, y - 4, x + 4, y + 4) for x, y in places.tolist()]
-    chosen = _chosen(points, w)
     order = sorted(range(len(points)), key=lambda k: (k != chosen, -points[k].breadth))
     for k in order[:_MAX_LABELS]:
         text, weight = points[k].prices, "bold" if k == chosen else "normal"
-        if k == chosen and w is not None:
+        if k == chosen:
             right, rows = share(points[k].precision, 1), share(points[k].coverage, 1)
-            text = f"w = {count(w)}: {right} right, {rows} of the rows"
+            text = f"{said}: {right} right, {rows} of the rows"
         found = _free_place(places[k], width_of(text, _TEXT, weight), taken, frame)
         if not text or found is None:
             continue
@@ -263,9 +298,9 @@ def _label(
         )
 
 
-def _chosen(points: list[Point], w: float | None) -> int | None:
-    """The place of the rule that is best at a price, the last of two; None without a price."""
-    holding = [k for k, p in enumerate(points) if w is not None and p.holds(w)]
+def _best_at(points: list[Point], w: float) -> Point | None:
+    """The rule that is best at a price, the last of two."""
+    holding = [point for point in points if point.holds(w)]
     return holding[-1] if holding else None
 
 

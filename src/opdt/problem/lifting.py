@@ -12,6 +12,9 @@ from opdt.rules import Condition, Op
 from opdt.rules.thresholds import readable_threshold
 from opdt.table import Column, Kind, Table
 
+RAREST = "rarest"  # stands for a class
+RARER = "rarer of two"  # stands for the rarest of two classes, and for none of more
+
 
 def lift_condition(table: Table, condition: CodedCondition) -> Condition:
     """The condition with its name and the most readable value that covers the same rows."""
@@ -79,10 +82,27 @@ def _level(column: Column, value: object) -> int:
     raise InputError(f"level {value!r} does not occur in column {column.name!r}.")
 
 
-def class_code(table: Table, label: Any) -> int:
-    """The code of a class, refusing one that the table does not have."""
+def class_code(table: Table, label: Any, totals: Any = None) -> int:
+    """The code of a class, refusing one that the table does not have.
+
+    "rarest" is the class of the least weight, the first of them in a tie, unless a class is called
+    so. `totals` are the weights of the classes where the rows of the table do not tell them.
+    """
     for code, known in enumerate(table.classes.tolist()):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return code
+    if isinstance(label, str) and label == RAREST:
+        if totals is None:
+            totals = np.bincount(table.labels, table.weights, len(table.classes))
+        return int(np.argmin(totals))
     shown = ", ".join(repr(c) for c in table.classes.tolist()[:10])
     raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")
+
+
+def target_code(table: Table, target: Any, totals: Any = None) -> int | None:
+    """The code of the class that a rule must have; None where it may have any."""
+    if target is None:
+        return None
+    if isinstance(target, str) and target == RARER and RARER not in table.classes.tolist():
+        return class_code(table, RAREST, totals) if len(table.classes) == 2 else None
+    return class_code(table, target, totals)

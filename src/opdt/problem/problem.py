@@ -29,7 +29,7 @@ from opdt.problem.coded import (
 )
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups, check_groups
-from opdt.problem.lifting import class_code, lift_condition, lower_condition
+from opdt.problem.lifting import class_code, lift_condition, lower_condition, target_code
 from opdt.problem.objective import (
     Objective,
     RowGains,
@@ -110,7 +110,7 @@ class Problem:
         w : float
             The price of one error, in rows; at least 1.
         target : class, optional
-            The class the rule must have; the best over all classes if left out.
+            The class the rule must have, or "rarest"; the best over all classes if left out.
         constraints : Constraints, optional
         """
         constraints = constraints or Constraints()
@@ -118,7 +118,7 @@ class Problem:
         feature_groups = FeatureGroups.of(
             table.names, table.numeric, table.categorical, check_groups(groups)
         )
-        label = None if target is None else class_code(table, target)
+        label = target_code(table, target)
         objective = volume_impurity(table.labels, len(table.classes), w, label, table.weights)
         structure = structure or Structure.free(2)
         problem = cls(table, structure, feature_groups, objective, constraints)

@@ -11,6 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from opdt.arguments import resolve_demands
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.report.formats import format_count, format_share
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from opdt.report.rows import Rows
 
 SEARCH = ("max_depth", "structure", "groups", "target", "constraints", "engine")
+DEMANDS = ("constraints", "min_coverage", "min_precision")
 SQL_DIALECTS = {
     "postgres": "PostgreSQL",
     "duckdb": "DuckDB",
@@ -66,7 +68,11 @@ def claims_of(
     test = None
     if permutations:
         test = permutation_test(
-            table, n_permutations=permutations, w=subject.w, **_search(subject, "engine")
+            table,
+            n_permutations=permutations,
+            w=subject.w,
+            objective=subject.solution.objective,
+            **_search(subject, "engine"),
         )
     holdout = None
     if len(parts) > 1 and subject.rule is not None:
@@ -91,7 +97,7 @@ def path_lines(
             "covers": format_count(segment.covered),
             "errors": format_count(segment.errors),
             "precision": format_share(segment.precision),
-            "here": segment.w_from <= subject.w <= segment.w_to,
+            "here": _is_here(segment, subject),
         }
         for segment in path.segments
     ]
@@ -175,10 +181,22 @@ def _picture(
     return {"uri": uri, "alt": caption, "caption": caption, "wide": wide}
 
 
+def _is_here(segment: Segment, subject: Subject) -> bool:
+    """Whether a line of the path is where the rule comes from: its price, or the rule itself."""
+    if subject.solution.objective == "vi":
+        return segment.w_from <= subject.w <= segment.w_to
+    return segment.rule == subject.rule
+
+
 def _search(subject: Subject, *without: str) -> dict[str, Any]:
-    """The settings of the search, but for the price of an error."""
+    """The settings of the search, but for the objective and the price of an error."""
     names = [name for name in SEARCH if name not in without]
-    return {name: subject.settings[name] for name in names if name in subject.settings}
+    known = {name: subject.settings[name] for name in names if name in subject.settings}
+    given = subject.settings
+    known["constraints"] = resolve_demands(
+        subject.solution.objective, *(given.get(name) for name in DEMANDS)
+    )
+    return known
 
 
 def _demands(constraints: Any) -> list[tuple[str, str]]:

@@ -134,6 +134,8 @@ def report(
     if path:
         segments, context["path"] = path_lines(subject, table)
     context |= _numbers(subject.rule, parts, numbers, rows)
+    if subject.solution.objective != "vi":  # the last card is the VI, which nobody asked for
+        context["cards"] = context["cards"][:-1]
     context |= claims_of(subject, table, parts, permutations)
     context |= {
         "english": subject.rule.to_english(),

@@ -15,6 +15,19 @@ _NO_RULE = {
     Status.UNKNOWN: "No rule that meets the constraints was found in time.",
     Status.FEASIBLE: "No rule that pays for its errors was found in time.",
 }
+# What is proven of all other rules, and what a bound says of them, by objective.
+_BETTER = {
+    ("vi", Status.OPTIMAL): "has a larger VI",
+    ("vi", Status.NO_PATTERN): "has a VI above 0",
+    ("precision", Status.OPTIMAL): "with enough rows is more precise",
+    ("coverage", Status.OPTIMAL): "covers more rows of its class",
+    ("coverage", Status.NO_PATTERN): "covers any row of its class",
+}
+_MORE = {
+    "vi": "has a VI above {}",
+    "precision": "with enough rows has a precision above {}",
+    "coverage": "covers more than {} rows of its class",
+}
 _WHY = {StopReason.FINISHED: "the engine is a heuristic"}
 
 
@@ -27,7 +40,7 @@ def describe_solution(solution: Solution, table: Table, w: float) -> str:
     table : Table
         The rows the rule was found on.
     w : float
-        The price of one error that was asked for.
+        The price of one error that was asked for; it counts for the objective "vi" only.
 
     Examples
     --------
@@ -38,9 +51,10 @@ def describe_solution(solution: Solution, table: Table, w: float) -> str:
     IF   age >= 40
     THEN ill
     <BLANKLINE>
-    VI         2  (w = 10)
+    VI         2  (w = 10; all rows: -16)
     precision  100.0 %  (2 of 2 covered rows are ill)
     coverage   50.0 %  (2 of 4 rows, 100.0 % of all ill)
+    lift       2.00  (all rows: 50.0 % are ill)
     status     proven optimal: no allowed rule has a larger VI
     time       ... (engine search)
     """
@@ -51,6 +65,8 @@ def describe_solution(solution: Solution, table: Table, w: float) -> str:
 def rule_lines(solution: Solution) -> list[str]:
     """The rule with one condition on each line, or one sentence where there is none."""
     if solution.rule is None:
+        if solution.objective == "coverage" and solution.status is Status.NO_PATTERN:
+            return [_NO_RULE[Status.INFEASIBLE]]
         return [_NO_RULE[solution.status]]
     conditions = [str(condition) for condition in solution.rule.conditions] or ["(any row)"]
     words = ["IF  ", *["AND "] * (len(conditions) - 1)]
@@ -62,10 +78,7 @@ def solution_facts(solution: Solution, table: Table, w: float) -> list[tuple[str
     """Names and texts of the numbers of a solution, in the order in which they are shown."""
     facts = []
     if solution.rule is not None:
-        facts = [
-            ("VI", f"{format_count(solution.value)}  (w = {format_count(w)})"),
-            *_shares(solution, solution.rule, table),
-        ]
+        facts = _shares(solution, solution.rule, table, w)
     return [
         *facts,
         ("status", proof(solution)),
@@ -75,31 +88,44 @@ def solution_facts(solution: Solution, table: Table, w: float) -> list[tuple[str
 
 def proof(solution: Solution) -> str:
     """What is proven about the solution, in words."""
-    if solution.status is Status.OPTIMAL:
-        return "proven optimal: no allowed rule has a larger VI"
-    if solution.status is Status.NO_PATTERN:
-        return "proven: no allowed rule has a VI above 0"
     if solution.status is Status.INFEASIBLE:
         return "proven infeasible: relax the constraints"
-    limit = f"no allowed rule has a VI above {format_count(solution.bound)}"
+    if solution.status in (Status.OPTIMAL, Status.NO_PATTERN):
+        kind = "proven optimal" if solution.status is Status.OPTIMAL else "proven"
+        return f"{kind}: no allowed rule {_BETTER[solution.objective, solution.status]}"
+    limit, gap = format_count(solution.bound), format_count(solution.gap)
+    if solution.objective == "precision":
+        limit, gap = format_share(solution.bound), f"{100 * solution.gap:.1f} points"
+    said = f"no allowed rule {_MORE[solution.objective].format(limit)}"
     why = f"not proven ({_WHY.get(solution.stopped_by, solution.stopped_by)})"
     if solution.status is Status.UNKNOWN:
-        return f"{why}: {limit}"
-    return f"{why}: {limit}, a gap of {format_count(solution.gap)}"
+        return f"{why}: {said}"
+    return f"{why}: {said}, a gap of {gap}"
 
 
-def _shares(solution: Solution, rule: Rule, table: Table) -> list[tuple[str, str]]:
+def _shares(solution: Solution, rule: Rule, table: Table, w: float) -> list[tuple[str, str]]:
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     total = float(weights.sum())
     in_class = float(weights[table.labels == table.classes.tolist().index(rule.label)].sum())
     covered, correct = solution.covered, solution.covered - solution.errors
     recall = correct / in_class if in_class else float("nan")
-    precision = (
-        f"{format_share(solution.precision)}  ({format_count(correct)} of "
-        f"{format_count(covered)} covered rows are {rule.label})"
-    )
-    coverage = (
-        f"{format_share(covered / total)}  ({format_count(covered)} of {format_count(total)} rows, "
-        f"{format_share(recall)} of all {rule.label})"
-    )
-    return [("precision", precision), ("coverage", coverage)]
+    base = in_class / total
+    lift = f"{solution.precision / base:.2f}" if base else "–"
+    facts = [
+        (
+            "precision",
+            f"{format_share(solution.precision)}  ({format_count(correct)} of "
+            f"{format_count(covered)} covered rows are {rule.label})",
+        ),
+        (
+            "coverage",
+            f"{format_share(covered / total)}  ({format_count(covered)} of {format_count(total)} "
+            f"rows, {format_share(recall)} of all {rule.label})",
+        ),
+        ("lift", f"{lift}  (all rows: {format_share(base)} are {rule.label})"),
+    ]
+    if solution.objective != "vi":
+        return facts
+    everything = format_count(total - w * (total - in_class))
+    value = f"{format_count(solution.value)}  (w = {format_count(w)}; all rows: {everything})"
+    return [("VI", value), *facts]

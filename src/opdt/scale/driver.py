@@ -37,6 +37,7 @@ class Driver:
         self.scanner, self.clock, self.max_passes = scanner, clock, max_passes
         self.passes = 0
         self.value, self.bound = float("-inf"), float("inf")
+        self.tell = clock.budget.progress  # who is told how far it is
 
     def run(self, task: Task) -> Parts:
         """One pass."""
@@ -54,10 +55,9 @@ class Driver:
     def watch(self, done: int, parts: int) -> None:
         """Stop where a limit is reached; tell how far the pass is."""
         self.check()
-        progress = self.clock.budget.progress
-        if progress is not None:
+        if self.tell is not None:
             share = done / max(1, parts)
-            progress(
+            self.tell(
                 PassProgress(
                     self.clock.elapsed(), self.value, self.bound, share, self.passes, done, parts
                 )

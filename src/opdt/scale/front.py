@@ -11,10 +11,11 @@ import numpy as np
 from opdt.arguments import (
     Groups,
     StructureLike,
-    resolve_constraints,
+    resolve_demands,
     resolve_structure,
     start_clock,
 )
+from opdt.engines.precision import most_precise
 from opdt.engines.search import Switches
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
@@ -23,8 +24,9 @@ from opdt.rules.lazy import check_lazy, lazy_kind
 from opdt.scale.answer import answer, unfinished
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
+from opdt.scale.prices import PartitionedPricer
 from opdt.scale.question import Question, Wishes
-from opdt.scale.scanner import Scanner
+from opdt.scale.scanner import Parts, Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
@@ -78,6 +80,7 @@ def discover_partitioned(
     structure: StructureLike = None,
     groups: Groups | None = None,
     target: Any = None,
+    objective: str = "vi",
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: str | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -125,9 +128,9 @@ def discover_partitioned(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     limits = clock.budget
     shape, file_groups = resolve_structure(structure, max_depth)
-    wishes = Wishes(
-        shape, {**file_groups, **check_groups(groups)}, w, target, resolve_constraints(constraints)
-    )
+    demands = resolve_demands(objective, constraints)
+    price = w if objective == "vi" else 1  # at the price 1 the VI is the number of correct rows
+    wishes = Wishes(shape, {**file_groups, **check_groups(groups)}, price, target, demands)
     _check_column("y", "labels", y)
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
@@ -138,12 +141,27 @@ def discover_partitioned(
     try:
         summary = driver.run(_first_pass(schema, driver))
     except Stopped as stop:
-        return _unfinished(driver, schema, wishes, stop.reason)
+        return _unfinished(driver, schema, wishes, stop.reason, objective)
     except KeyboardInterrupt:
-        return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED)
-    search = PartitionedSearch(Question(schema, summary, wishes), driver, switches or Switches())
+        return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED, objective)
+    question, chosen = Question(schema, summary, wishes), switches or Switches()
+    if objective == "precision":
+        return _most_precise(question, summary, driver, chosen)
+    search = PartitionedSearch(question, driver, chosen)
     search.run()
-    return replace(answer(search), details=_passes(search))
+    return replace(answer(search), objective=objective, details=_passes(question, driver))
+
+
+def _most_precise(
+    question: Question, summary: Parts, driver: Driver, switches: Switches
+) -> Solution:
+    """The most precise rule, by solves at a few prices that share the first pass."""
+    pricer = PartitionedPricer(question, summary, driver, switches)
+    callback = driver.clock.budget.progress
+    if callback is not None:
+        driver.tell = lambda progress: callback(pricer.tell(progress))
+    solution = most_precise(pricer)
+    return replace(solution, details=_passes(question, driver))
 
 
 def _check_column(argument: str, what: str, name: Any) -> None:
@@ -170,24 +188,28 @@ def _check_wishes(schema: Schema, wishes: Wishes) -> frozenset[int]:
     return frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
 
 
-def _passes(search: PartitionedSearch) -> Passes:
-    question, scanner = search.question, search.driver.scanner
+def _passes(question: Question, driver: Driver) -> Passes:
     table = question.problem.table
     weights = question.totals / question.coder.weight_scale
     return Passes(
-        search.driver.passes, question.n_rows, scanner.bytes_read, table.names,
+        driver.passes, question.n_rows, driver.scanner.bytes_read, table.names,
         tuple(table.classes.tolist()), tuple(weights.tolist()),
     )  # fmt: skip
 
 
-def _unfinished(driver: Driver, schema: Schema, wishes: Wishes, reason: StopReason) -> Solution:
+def _unfinished(
+    driver: Driver, schema: Schema, wishes: Wishes, reason: StopReason, objective: str
+) -> Solution:
     """No row need be read to know that no rule is worth more than all rows."""
     rows = driver.scanner.known_rows()
     bound = float("inf") if rows is None or schema.weight is not None else float(rows)
+    if objective == "precision":
+        bound = 1.0
     names = tuple(layout.name for layout in schema.features)
     seen = Passes(driver.passes, rows or 0, driver.scanner.bytes_read, names, (), ())
     empty = wishes.constraints.min_coverage == 0
-    return replace(unfinished(driver, reason, may_be_empty=empty, bound=bound), details=seen)
+    found = unfinished(driver, reason, may_be_empty=empty, bound=bound)
+    return replace(found, details=seen, objective=objective)
 
 
 def _first_pass(schema: Schema, driver: Driver) -> Summary:

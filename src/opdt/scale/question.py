@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from opdt.engines.search.run import Prepared
 from opdt.engines.search.scores import Scores
 from opdt.errors import InputError
-from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeImpurity, class_code
+from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeImpurity
 from opdt.problem.groups import check_groups
+from opdt.problem.lifting import target_code
 from opdt.problem.objective import SCALES, error_price, weight_room
 from opdt.scale.keys import Coder, value_of
 from opdt.scale.scanner import Parts
@@ -40,7 +41,7 @@ class Wishes:
 
     structure: Structure
     groups: Mapping[str, Iterable[str]]
-    w: float
+    w: float | Fraction
     target: Any
     constraints: Constraints
 
@@ -111,7 +112,7 @@ class Question:
         groups = FeatureGroups.of(
             table.names, table.numeric, table.categorical, check_groups(wishes.groups)
         )
-        chosen = None if wishes.target is None else class_code(table, wishes.target)
+        chosen = target_code(table, wishes.target, units)
         objective = VolumeImpurity(
             labels, self.ratio, tuple(range(n)) if chosen is None else (chosen,),
             np.append(units, 0), self.coder.weight_scale,
@@ -144,6 +145,9 @@ class Question:
             weights = rows.column(self.schema.weight).to_numpy()
         kinds = {layout.name: str(layout.kind) for layout in self.schema.features}
         limits = self.wishes.constraints.of_sample(len(rows) / self.n_rows)
+        known, labels = self.problem.table.classes.tolist(), self.problem.objective.labels
+        # that of the whole table, where the sample may have another that is the rarest
+        target = known[labels[0]] if len(labels) == 1 else None
         try:
             table = Table.build(
                 rows.select(names), rows.column(self.schema.target.name),
@@ -151,7 +155,7 @@ class Question:
             )  # fmt: skip
             return Problem.build(
                 table, structure=self.wishes.structure, groups=self.wishes.groups,
-                w=self.wishes.w, target=self.wishes.target, constraints=limits,
+                w=self.wishes.w, target=target, constraints=limits,
             )  # fmt: skip
         except InputError:  # one class only, say
             return None

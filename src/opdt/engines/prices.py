@@ -9,6 +9,7 @@ fractions, so that nothing is rounded, at the crossing of two lines in particula
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -92,7 +93,7 @@ class Pricer:
                 "use 'search'."
             )
         table = problem.table
-        units, self.scale, self._rounding = weight_units(table.weights, table.n_rows, MAX_UNITS)
+        units, self.scale, self.rounding = weight_units(table.weights, table.n_rows, MAX_UNITS)
         self.total = int(units.sum())
         self._objective = VolumeImpurity(
             table.labels, Fraction(1), problem.objective.labels, units, self.scale
@@ -102,6 +103,7 @@ class Pricer:
         self.clock = running(budget)
         self.work = Work()
         self.stopped_by: StopReason | None = None
+        self.told: Callable[[Progress], Progress] | None = None  # what progress means to the asker
         self._solver = chosen.many(self.problem)
 
     @property
@@ -125,15 +127,25 @@ class Pricer:
         return self.stopped_by is not None
 
     def solve(
-        self, w: Fraction, start: Rule | None = None, max_errors: int | None = None
+        self,
+        w: Fraction,
+        start: Rule | None = None,
+        max_errors: int | None = None,
+        min_precision: Fraction | None = None,
     ) -> Answer:
-        """The best rule at the price `w`, of those with at most so many units of errors."""
+        """The best rule at the price `w`.
+
+        Of those with at most so many units of errors, and of at least this precision, which must
+        not be below the one that the problem asks for.
+        """
         solver = self._solver
         if max_errors is not None:
             own, limit = self.problem.constraints.max_errors, Fraction(max_errors, self.scale)
             solver = solver.limited(
                 max_errors=limit if own is None else min(limit, as_written(own))
             )
+        if min_precision is not None:
+            solver = solver.limited(min_precision=min_precision)
         objective = replace(self._objective, w=w)
         solution = solver.solve(objective, budget=self._left(), start=start)
         self.work.solves += 1
@@ -146,6 +158,10 @@ class Pricer:
             # The float may have been rounded down; the next one is a bound for certain.
             bound = Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
         return Answer(self._line(solution), bound)
+
+    def at(self, w: Fraction) -> Problem:
+        """The problem at one price."""
+        return self.problem.with_objective(replace(self._objective, w=w))
 
     def solution(self, w: Fraction, answer: Answer) -> Solution:
         """What a solve at the price `w` has found, as a solution."""
@@ -167,7 +183,7 @@ class Pricer:
             errors=0.0 if line is None else line.errors / scale,
             seconds=self.clock.elapsed(),
             engine=self.engine,
-            rounding=self._rounding * max(1.0, float(w) - 1),
+            rounding=self.rounding * max(1.0, float(w) - 1),
         )
 
     def _line(self, solution: Solution) -> Line | None:
@@ -188,7 +204,8 @@ class Pricer:
         """Pass on the progress of one solve, with the time that all have taken."""
         callback = self.clock.budget.progress
         assert callback is not None
-        callback(replace(progress, seconds=self.clock.elapsed()))
+        progress = replace(progress, seconds=self.clock.elapsed())
+        callback(progress if self.told is None else self.told(progress))
 
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:

@@ -1,0 +1,115 @@
+"""What a command looks for: the class and the objective, where they are given and where not.
+
+Why the defaults are what they are is told on the page "Which defaults hold?" of the documentation:
+a rule for the rarer of two classes, the most precise one that covers at least 5 % of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opdt.arguments import LEAST_COVERAGE
+from opdt.errors import InputError
+from opdt.problem.lifting import RARER, RAREST
+from opdt.report.formats import format_share
+from opdt.solution import Solution
+from opdt.table import Table
+
+ALL = "all"
+PRICE = 10.0  # the paper's
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The options that say what a rule is best in, and of which class it is.
+
+    `w`, `objective` and `label` are None where the option is not given.
+    """
+
+    objective: str | None
+    w: float | None
+    label: str | None
+    paper: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.paper:
+            return
+        for option, value in (("--objective", self.objective), ("--class", self.label)):
+            if value is not None:
+                raise InputError(f"'{option}' cannot be given beside '--paper', which settles it.")
+
+    @property
+    def price(self) -> float:
+        """The price of an error; it counts for the VI only."""
+        return PRICE if self.w is None else self.w
+
+    def settings(self, limits: Mapping[str, float | None]) -> dict[str, Any]:
+        """The arguments `objective` and `w` of `discover`.
+
+        A price asks for the VI. So does a limit on errors or precision: the rule of the largest VI
+        within the limit; the most precise rule would make nothing of it.
+        """
+        objective = self.objective
+        if objective is None:
+            other = any(limits.get(name) is not None for name in ("min_precision", "max_errors"))
+            objective = "vi" if self.paper or self.w is not None or other else "precision"
+        elif objective != "vi" and self.w is not None:
+            raise InputError(
+                f"'--w' is the price of an error in the VI and cannot be given beside "
+                f"'--objective {objective}'; drop one."
+            )
+        return {"objective": objective, "w": self.price}
+
+    def target(self, class_of: Callable[[str], Any], classes: Sequence[Any] | None) -> Any:
+        """The argument `target` of `discover`.
+
+        Parameters
+        ----------
+        class_of : callable
+            Gives the class that a text spells, or raises `InputError`.
+        classes : sequence or None
+            The classes, where they are known before the search.
+        """
+        if self.paper:
+            return None
+        if self.label is None:
+            if classes is None:
+                return RARER
+            return RAREST if len(classes) == 2 else None
+        if self.label in (ALL, RAREST) and self.label not in map(str, classes or ()):
+            return None if self.label == ALL else RAREST
+        return class_of(self.label)
+
+    def notes(self, solution: Solution, table: Table, given: float | None) -> list[str]:
+        """What is said aloud about what nobody has asked for: the class, and the coverage.
+
+        `table` has the classes and their weights; `given` is the minimum coverage that was asked
+        for, if any.
+        """
+        if solution.rule is None or self.paper:
+            return []
+        said = []
+        share = _share(table, solution.rule.label)
+        if self.label is None and len(table.classes) == 2:
+            which = "the rarer of two classes" if share < 0.5 else "the first of two equal classes"
+            said.append(
+                f"the rule is for {solution.rule.label}, {which}; '--class' names another, "
+                "'--class all' leaves it open."
+            )
+        if solution.objective == "precision" and given is None and share < LEAST_COVERAGE:
+            said.append(
+                f"only {format_share(share)} of the rows are {solution.rule.label}, so no rule "
+                f"that covers {LEAST_COVERAGE:.0%} of them is right in more than "
+                f"{format_share(share / LEAST_COVERAGE)}; lower '--min-coverage' for rarer rows."
+            )
+        return said
+
+
+def _share(table: Table, label: Any) -> float:
+    """The share of a class in the weight of all rows."""
+    weights = np.bincount(table.labels, table.weights, len(table.classes))
+    return float(weights[table.classes.tolist().index(label)] / weights.sum())
