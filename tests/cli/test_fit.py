@@ -18,7 +18,7 @@ def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
     result = opdt(*FIT)
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[:-1] == [
+    assert lines[:7] == [
         "IF   age >= 40",
         "THEN ill",
         "",
@@ -27,6 +27,7 @@ def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
         "coverage   50.0 %  (3 of 6 rows, 100.0 % of all ill)",
         "status     proven optimal: no allowed rule has a larger VI",
     ]
+    assert lines[7].startswith("verdict    not supported: right in 3 of 3 rows, 50.0 % overall")
     assert re.fullmatch(r"time       .* m?s \(engine exhaustive\)", lines[-1])
 
 
@@ -96,6 +97,13 @@ def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
         "errors": 0,
         "rows": 6,
         "w": 10,
+        "verdict": {
+            "level": "not supported",
+            "reason": "right in 3 of 3 rows, 50.0 % overall, too few to tell the best of 1,682 "
+            "rules from chance",
+            "cure": "These rows are too few for so wide a search: gather more, or allow less. Or "
+            "test it: opdt test, or permutation_test.",
+        },
         "engine": "exhaustive",
         "opdt": package.__version__,
     }

@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError
 from opdt.problem import Problem, VolumeImpurity
+from opdt.problem.evidence import evidence_of
 from opdt.problem.objective import as_written, weight_units
 from opdt.rules import Rule
 from opdt.solution import Budget, Clock, Progress, Solution, Status, StopReason, running
+from opdt.verdict import Evidence
 
 # Weights are whole numbers of units with a sum below this. Prices are ratios of such sums, so
 # that a sum of gains stays below the square, which fits into the 60 bits of the search.
@@ -168,7 +170,12 @@ class Pricer:
             seconds=self.clock.elapsed(),
             engine=self.engine,
             rounding=self._rounding * max(1.0, float(w) - 1),
+            evidence=None if line is None else self.evidence(line.rule),
         )
+
+    def evidence(self, rule: Rule | None) -> Evidence | None:
+        """What the rows say about a rule; None without one."""
+        return None if rule is None else evidence_of(self.problem, self.problem.lower(rule))
 
     def _line(self, solution: Solution) -> Line | None:
         if solution.rule is None:

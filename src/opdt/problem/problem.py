@@ -155,7 +155,8 @@ class Problem:
 
     def _changed(self, name: str, value: Any) -> Problem:
         other = copy(self)
-        other.__dict__.pop("limits", None)
+        for known in ("limits", "n_rules"):
+            other.__dict__.pop(known, None)
         object.__setattr__(other, name, value)
         return other
 
@@ -243,6 +244,13 @@ class Problem:
                 yield from (CodedCondition(feature, op, code) for code in range(n_values))
             else:
                 yield CodedCondition(feature, op)
+
+    @cached_property
+    def n_rules(self) -> tuple[int, int]:
+        """At most so many rules, and so many with one threshold for each feature and direction."""
+        from opdt.problem.evidence import count_rules
+
+        return count_rules(self), count_rules(self, n_thresholds=1)
 
     def conditions_at(self, level: Level) -> list[CodedCondition]:
         """Every condition that a level may apply, in the order of the table."""

@@ -114,6 +114,11 @@ class RuleReport:
     vi: float
     w: float
 
+    @property
+    def n_class(self) -> int:
+        """Rows of the rule's class."""
+        return round(self.base_rate * self.n_rows) if self.n_rows else 0
+
     def __str__(self) -> str:
         low, high = (format_share(bound) for bound in self.interval)
         return "\n".join(

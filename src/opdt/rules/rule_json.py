@@ -30,7 +30,7 @@ _SET = ("opdt_rule_set", "label", "rules", "default", "info")
 def rule_to_dict(rule: AnyRule, info: dict[str, Any] | None = None) -> dict[str, Any]:
     """The rule, rule list or rule set as plain data.
 
-    `info` is carried along for people and never read back.
+    `info` is carried along for people; no rule depends on it.
     """
     data: dict[str, Any]
     if isinstance(rule, Rule):
@@ -98,14 +98,23 @@ def write_rule(path: str | Path, rule: AnyRule, info: dict[str, Any] | None = No
 
 def read_rule(path: str | Path) -> AnyRule:
     """Read a rule, rule list or rule set from a JSON file."""
+    return rule_from_dict(_read(path), repr(str(path)))
+
+
+def read_info(path: str | Path) -> dict[str, Any]:
+    """What is written beside the rule of a file for people; nothing in it is checked."""
+    info = _read(path).get("info")
+    return info if isinstance(info, dict) else {}
+
+
+def _read(path: str | Path) -> Any:
     path = _path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the rule file {str(path)!r}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is not a JSON file: {error}.") from None
-    return rule_from_dict(data, repr(str(path)))
 
 
 def _path(path: object) -> Path:

@@ -17,6 +17,7 @@ from opdt.arguments import (
 )
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
+from opdt.problem.evidence import count_rules
 from opdt.problem.groups import check_groups
 from opdt.rules.lazy import check_lazy, lazy_kind
 from opdt.scale.answer import answer, unfinished
@@ -29,6 +30,7 @@ from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Solution, StopReason
 from opdt.table import Column, Table
+from opdt.verdict import Counts, Evidence
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
 SAMPLE, LEAST_SAMPLE, SAMPLE_SHARE = 100_000, 10_000, 32
@@ -138,7 +140,21 @@ def discover_partitioned(
         return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED)
     search = PartitionedSearch(Question(schema, summary, wishes), driver)
     search.run()
-    return replace(answer(search), details=_passes(search))
+    solution, seen = answer(search), _passes(search)
+    return replace(solution, details=seen, evidence=_evidence(search, solution, seen))
+
+
+def _evidence(search: PartitionedSearch, solution: Solution, seen: Passes) -> Evidence | None:
+    """What the rows say; None where weights were added up instead of rows, or nothing was."""
+    if solution.rule is None or not solution.covered or search.question.schema.weight is not None:
+        return None
+    n_class = seen.weights[seen.classes.index(solution.rule.label)]
+    numbers = (seen.n_rows, n_class, solution.covered, solution.covered - solution.errors)
+    # The distinct values of a number are not known; there are no more than rows.
+    n_rules = count_rules(search.problem, n_thresholds=seen.n_rows)
+    return Evidence(
+        Counts(*map(round, numbers)), n_rules, count_rules(search.problem, n_thresholds=1)
+    )
 
 
 def _check_column(argument: str, what: str, name: Any) -> None:
