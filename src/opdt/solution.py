@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -126,8 +128,18 @@ class Budget:
             ("memory", "'memory'", "bytes"),
         ):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value, Real) and value >= 0):
-                raise InputError(f"{shown} must be a number of {unit} >= 0 or None, got {value!r}.")
+            if value is not None and not (_is_number(value, Real) and 0 <= value < math.inf):
+                raise InputError(
+                    f"{shown} must be a finite number of {unit} >= 0 or None, got {value!r}."
+                )
+        if self.cancel is not None and not callable(getattr(self.cancel, "is_set", None)):
+            raise InputError(
+                f"'cancel' must be a threading.Event or None, got {type(self.cancel).__name__}."
+            )
+        if self.progress is not None and not callable(self.progress):
+            raise InputError(
+                f"'progress' must be a function or None, got {type(self.progress).__name__}."
+            )
         threads = self.threads
         if threads is not None and not (
             _is_number(threads, Integral) and (threads >= 1 or threads == -1)
@@ -176,7 +188,9 @@ class Clock:
     def remaining(self) -> float:
         """Seconds left; infinity without a limit."""
         limit = self.budget.seconds
-        return float("inf") if limit is None else limit - self.elapsed()
+        if limit is None or limit > sys.float_info.max:
+            return math.inf
+        return float(limit) - self.elapsed()
 
     def stop(self, nodes: int = 0) -> StopReason | None:
         """The limit that is reached, if any."""

@@ -136,6 +136,7 @@ def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
         (["--test", "states.csv", "--hold-out", "0.2"], ["two ways to the same end"]),
         (["--json", "states.csv"], ["is the input"]),
         (["--plot", "nowhere/path.png"], ["folder that does not exist"]),
+        (["--plot", "path.zzz"], ["'--plot' 'path.zzz' must end in .png"]),
         (["--frontier", "--max-errors", "-1"], ["'max_errors' must be"]),
     ],
 )

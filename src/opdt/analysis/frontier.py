@@ -233,7 +233,7 @@ def pareto_frontier(
 def error_units(name: str, errors: Any, scale: int) -> int:
     """A number of errors in weight units, rounded down."""
     is_number = isinstance(errors, Real) and not isinstance(errors, bool)
-    if not is_number or not 0 <= float(errors) < math.inf:
+    if not is_number or not 0 <= errors < math.inf:
         raise InputError(f"'{name}' must be a number of rows >= 0, got {errors!r}.")
     return math.floor(as_written(errors) * scale)
 

@@ -9,6 +9,7 @@ fractions, so that nothing is rounded, at the crossing of two lines in particula
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -200,8 +201,8 @@ class Pricer:
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:
     """A price as a fraction; None for infinity, where that is allowed."""
-    is_number = isinstance(w, Real) and not isinstance(w, bool) and not math.isnan(w)
-    if is_number and infinite and w == math.inf:
+    is_number = isinstance(w, Real) and not isinstance(w, bool) and w == w
+    if is_number and infinite and w > sys.float_info.max:
         return None
     if not is_number or not 1 <= w < math.inf:
         kind = "a number >= 1, or infinity" if infinite else "a finite number >= 1"

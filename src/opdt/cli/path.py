@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Found = WeightPath | ParetoFrontier
 
 RANGE = "What to list"
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 VERDICTS = "the verdict is about the rows, not about the search: 'opdt test' says more of one rule"
 
 
@@ -95,6 +96,8 @@ def path(
     for option, out in (("--json", json_out), ("--plot", plot)):
         if out is not None and not (option == "--json" and only_json):
             check_output(option, out, data)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise InputError(f"'--plot' {str(plot)!r} must end in {', '.join(PICTURES)}.")
     written = given.how_written(delimiter, encoding, decimal)
     with notes(shown=not quiet):
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)

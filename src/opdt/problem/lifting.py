@@ -81,6 +81,8 @@ def _level(column: Column, value: object) -> int:
 
 def class_code(table: Table, label: Any) -> int:
     """The code of a class, refusing one that the table does not have."""
+    if not np.isscalar(label) and np.ndim(label):
+        raise InputError(f"'target' must be one class of the labels, got {type(label).__name__}.")
     for code, known in enumerate(table.classes.tolist()):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return code

@@ -321,7 +321,7 @@ class Problem:
                 f"to be compared exactly beside these row weights; round it to "
                 f"{len(str(finest)) - 1} decimals."
             )
-        return Limits(max(1, math.ceil(rows)), most, precision)
+        return Limits(min(max(1, math.ceil(rows)), total + 1), most, precision)
 
     @property
     def may_be_empty(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import time
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ def rule_to_dict(rule: AnyRule, info: dict[str, Any] | None = None) -> dict[str,
     `info` is carried along for people; no rule depends on it.
     """
     data: dict[str, Any]
+    if not isinstance(rule, AnyRule):
+        raise InputError(
+            f"'rule' must be a Rule, RuleList or RuleSet, got {type(rule).__name__}; "
+            "solution.rule is None where there is none."
+        )
     if isinstance(rule, Rule):
         data = {"opdt_rule": VERSION, **_rule_body(rule)}
     elif isinstance(rule, RuleList):
@@ -179,10 +185,12 @@ def _is_scalar(value: Any) -> bool:
 def _encode(value: Any, feature: str) -> Any:
     if isinstance(value, np.datetime64):
         return {"datetime": str(value)}
+    if isinstance(value, time) and value.tzinfo is None:
+        return {"time": value.isoformat()}
     if not _is_scalar(value):
         raise InputError(
             f"the level {value!r} of column {feature!r} cannot be written as JSON; levels are "
-            "texts, numbers, booleans or dates."
+            "texts, numbers, booleans, dates or times of day."
         )
     return value
 
@@ -192,12 +200,22 @@ def _decode(value: Any, source: str) -> Any:
         return value
     text = value.get("datetime")
     try:
+        if len(value) == 1 and isinstance(value.get("time"), str):
+            return _time(value["time"])
         # The pattern keeps out what NumPy reads beyond dates: "now", and time zones.
         if len(value) == 1 and isinstance(text, str) and _DATE.fullmatch(text):
             return np.datetime64(text)
     except ValueError:
         pass
-    raise InputError(f"{value!r} in {source} is not a date.")
+    raise InputError(f"{value!r} in {source} is not a date or a time of day.")
+
+
+def _time(text: str) -> time:
+    """A time of day, as `isoformat` writes it."""
+    found = time.fromisoformat(text)
+    if found.tzinfo is not None or found.isoformat() != text:
+        raise ValueError(text)
+    return found
 
 
 def _condition_to_dict(condition: Condition) -> dict[str, Any]:
