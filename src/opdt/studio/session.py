@@ -44,6 +44,8 @@ ANSWERS = ("outcome", "pins", "trade_off", "real", "verdict", "alternatives")
 TOPICS = ("data", "work", *ANSWERS, "progress", "busy", "error")
 # A trade-off takes many searches, so it is traced unasked only where one takes fewer seconds.
 QUICK = 3.0
+# A quick test begins where nothing was said for so many seconds: not while a slider moves.
+PAUSE = 0.3
 # A search that a newer one follows may still end within so many seconds.
 GRACE = 0.15
 
@@ -327,6 +329,8 @@ class Session:
         assert solver is not None
 
         def test(job: Job) -> PermutationTest | None:
+            if job.cancel.wait(PAUSE):
+                return None
             with suppress(OpdtError):
                 return solver.is_it_real(
                     work,

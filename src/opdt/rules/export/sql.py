@@ -153,7 +153,7 @@ class _Writer(Literals):
             values = [self.value(value, test) for value in listed]
             parts.append(exp.In(this=column.copy(), expressions=values))
         for value in alone:
-            tree = exp.EQ(this=column.copy(), expression=self.value(value, test))
+            tree: Tree = exp.EQ(this=column.copy(), expression=self.value(value, test))
             double = near[value]
             if double is not None:
                 not_it = exp.NEQ(this=column.copy(), expression=self.number(double))
