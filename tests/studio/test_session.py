@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import gc
+import json
 import logging
 import threading
 import weakref
