@@ -93,6 +93,7 @@ def proven(page: Any) -> None:
     """Wait for a proven rule, and for all that is drawn after it."""
     wait_for(lambda: "proven" in text_of(page, "badge"))
     time.sleep(3)
+    wait_for(lambda: "under way" not in text_of(page, "verdict-cure"))
 
 
 def show(page: Any, testid: str, above: int) -> None:

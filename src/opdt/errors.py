@@ -16,9 +16,14 @@ not even begin within the memory is one, before any of it is taken.
 
 from __future__ import annotations
 
+LONGEST = 400  # characters of a message; a frame or an array would fill the screen
+
 
 class OpdtError(Exception):
-    """Base of everything the library raises on purpose."""
+    """Base of everything the library raises on purpose; its message is one line."""
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(_one_line(str(message)), *more)
 
 
 class InputError(OpdtError, ValueError):
@@ -43,6 +48,15 @@ class EngineFailure(OpdtError, RuntimeError):
 
 class OpdtWarning(UserWarning):
     """Something about the data worth knowing; silence it with `warnings.filterwarnings`."""
+
+
+def _one_line(message: str) -> str:
+    """The message without line breaks, and without the middle where a value in it is long."""
+    if "\n" in message:
+        message = " ".join(message.split())
+    if len(message) <= LONGEST:
+        return message
+    return f"{message[: LONGEST - 120].rstrip()} … {message[-100:].lstrip()}"
 
 
 def first_line(error: BaseException) -> str:

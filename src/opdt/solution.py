@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from html import escape
 from numbers import Integral, Real
 from typing import Any
 
 from opdt.errors import InputError
 from opdt.machine import available, cores
 from opdt.rules import Rule
+from opdt.verdict import Evidence, Level, Verdict, judge
+
+# Of a word and its ground, on pages that are light or dark.
+_COLOURS = {
+    Level.SUPPORTED: ("#0a6a47", "#dff3e9"),
+    Level.WEAK: ("#7a4700", "#fbecd2"),
+    Level.NOT_SUPPORTED: ("#9c1f18", "#fbe3e1"),
+}
 
 
 class Status(StrEnum):
@@ -117,8 +128,18 @@ class Budget:
             ("memory", "'memory'", "bytes"),
         ):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value, Real) and value >= 0):
-                raise InputError(f"{shown} must be a number of {unit} >= 0 or None, got {value!r}.")
+            if value is not None and not (_is_number(value, Real) and 0 <= value < math.inf):
+                raise InputError(
+                    f"{shown} must be a finite number of {unit} >= 0 or None, got {value!r}."
+                )
+        if self.cancel is not None and not callable(getattr(self.cancel, "is_set", None)):
+            raise InputError(
+                f"'cancel' must be a threading.Event or None, got {type(self.cancel).__name__}."
+            )
+        if self.progress is not None and not callable(self.progress):
+            raise InputError(
+                f"'progress' must be a function or None, got {type(self.progress).__name__}."
+            )
         threads = self.threads
         if threads is not None and not (
             _is_number(threads, Integral) and (threads >= 1 or threads == -1)
@@ -167,7 +188,9 @@ class Clock:
     def remaining(self) -> float:
         """Seconds left; infinity without a limit."""
         limit = self.budget.seconds
-        return float("inf") if limit is None else limit - self.elapsed()
+        if limit is None or limit > sys.float_info.max:
+            return math.inf
+        return float(limit) - self.elapsed()
 
     def stop(self, nodes: int = 0) -> StopReason | None:
         """The limit that is reached, if any."""
@@ -206,7 +229,7 @@ def running(budget: Budget | Clock | None) -> Clock:
     return budget if isinstance(budget, Clock) else (budget or Budget()).start()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """A rule and what is proven about it: `value <= optimum <= bound`, always.
 
@@ -235,6 +258,8 @@ class Solution:
     objective : str
         What `value` and `bound` measure: "vi" (rows), "precision" (a share from 0 to 1), or
         "coverage" (rows of the rule's class).
+    evidence : Evidence or None
+        What the training rows say about the rule, rows without weights; see `verdict`.
     """
 
     rule: Rule | None
@@ -251,6 +276,16 @@ class Solution:
     details: Any = None
     rounding: float = 0.0
     objective: str = "vi"
+    evidence: Evidence | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the training rows speak for the rule; None without one.
+
+        `status` is about the search, this is about the rows: the best rule may still be chance.
+        `opdt.claim` judges by a permutation test and by held-out rows as well.
+        """
+        return None if self.rule is None else judge(self.evidence)
 
     @property
     def gap(self) -> float:
@@ -261,3 +296,38 @@ class Solution:
     def precision(self) -> float:
         """Share of the covered rows that are of the rule's class; NaN without a rule."""
         return 1 - self.errors / self.covered if self.covered else float("nan")
+
+    def __str__(self) -> str:
+        lines = ["no rule" if self.rule is None else str(self.rule), self._search()]
+        verdict = self.verdict
+        if verdict is not None:
+            lines += [f"verdict: {verdict}", verdict.cure]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        verdict = self.verdict
+        judged = "" if verdict is None else f", verdict={str(verdict.level)!r}"
+        return (
+            f"Solution({str(self.rule)!r}, value={self.value!r}, bound={self.bound!r}, "
+            f"status={str(self.status)!r}{judged})"
+        )
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook: green is for a rule that is supported, not for a proof."""
+        rule = "no rule" if self.rule is None else str(self.rule)
+        lines = [f"<b>{escape(rule)}</b>", escape(self._search())]
+        verdict = self.verdict
+        if verdict is not None:
+            ink, paper = _COLOURS[verdict.level]
+            style = f"padding:0 .4em;border-radius:.3em;color:{ink};background:{paper}"
+            lines += [
+                f'<b style="{style}">{verdict.level}</b> {escape(verdict.reason)}',
+                escape(verdict.cure),
+            ]
+        return "".join(f"<div>{line}</div>" for line in lines)
+
+    def _search(self) -> str:
+        """What is known about the search, in a line."""
+        words = str(self.status).replace("_", " ")
+        proven = f"proven {words}" if self.status.is_proven else f"{words} ({self.stopped_by})"
+        return f"VI {self.value:g}, bound {self.bound:g}: {proven}"

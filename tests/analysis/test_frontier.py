@@ -142,7 +142,7 @@ def test_a_frontier_by_hand() -> None:
     assert frontier.with_precision(0.75).correct == 6
     assert frontier.with_precision(0.76).correct == 2
     assert str(frontier).splitlines()[2] == (
-        "         no        4       1     75.0 %    44.4 %  IF age >= 34 THEN ill"
+        "         no        4       1     75.0 %    44.4 %  not supported  IF age >= 34 THEN ill"
     )
 
 

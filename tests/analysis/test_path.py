@@ -290,10 +290,13 @@ def test_the_table_of_segments_is_a_frame_and_a_text() -> None:
     assert frame["rule"].tolist() == [str(s.rule) for s in path]
     assert frame["precision"].tolist() == [0.8, 1.0]
     assert str(path).splitlines() == [
-        "w from   to  covered  errors  precision  coverage  rule",
-        "     1    2        5       1     80.0 %    83.3 %  IF age >= 30 THEN ill",
-        "     2  inf        3       0    100.0 %    50.0 %  IF age >= 40 THEN ill",
+        "w from   to  covered  errors  precision  coverage        verdict  rule",
+        "     1    2        5       1     80.0 %    83.3 %  not supported  IF age >= 30 THEN ill",
+        "     2  inf        3       0    100.0 %    50.0 %  not supported  IF age >= 40 THEN ill",
     ]
+    assert frame["verdict"].tolist() == ["not supported"] * 2
+    assert path.at(1.5).evidence == path.segments[0].evidence
+    assert path.at(1.5).verdict == discover(AGES, STATES, target="ill", w=1.5).verdict
 
 
 @pytest.mark.parametrize(

@@ -131,3 +131,23 @@ def test_a_failure_while_writing_leaves_neither_output_nor_draft(opdt, folder, r
 def test_a_rule_list_is_refused_with_what_to_do_instead(opdt, refused, folder):
     write_rule(folder / "list.json", RuleList([AGED], "well"))
     refused(opdt("apply", "list.json", "patients.csv"), "rule list", "opdt export")
+
+
+def test_the_verdict_of_the_file_is_told_again(opdt, folder):
+    assert opdt("fit", "patients.csv", "--target", "state", "--json", "rule.json").exit_code == 0
+    told = opdt("apply", "rule.json", "patients.csv", "-o", "marked.csv").stderr
+    assert "verdict when it was found: not supported: right in 3 of 3 rows" in told
+    rule = json.loads((folder / "rule.json").read_text())
+    for info in ({}, {"verdict": "true"}, {"verdict": {"level": "proven"}}):
+        (folder / "rule.json").write_text(json.dumps({**rule, "info": info}))
+        assert "verdict" not in opdt("apply", "rule.json", "patients.csv", "-o", "m.csv").stderr
+
+
+def test_nested_values_do_not_fit_into_a_text_file(opdt, folder, refused):
+    frame = pl.DataFrame({"age": [30, 50], "parts": [[1], [2, 3]]})
+    frame.write_parquet("nested.parquet")
+    assert opdt("fit", "patients.csv", "--target", "state", "--json", "rule.json").exit_code == 0
+    refused(opdt("apply", "rule.json", "nested.parquet", "-o", "out.csv"), "'parts'", "Parquet")
+    assert not (folder / "out.csv").exists()
+    assert opdt("apply", "rule.json", "nested.parquet", "-o", "out.parquet").exit_code == 0
+    assert pl.read_parquet("out.parquet")["rule"].to_list() == [False, True]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from datetime import time
 
 import polars as pl
 import pytest
@@ -18,7 +19,7 @@ def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
     result = opdt(*FIT, "--paper")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[:-1] == [
+    assert lines[:7] == [
         "IF   age >= 40",
         "THEN ill",
         "",
@@ -28,6 +29,7 @@ def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
         "lift       2.00  (all rows: 50.0 % are ill)",
         "status     proven optimal: no allowed rule has a larger VI",
     ]
+    assert lines[7].startswith("verdict    not supported: right in 3 of 3 rows, 50.0 % overall")
     assert re.fullmatch(r"time       .* m?s \(engine exhaustive\)", lines[-1])
 
 
@@ -142,7 +144,12 @@ def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
     assert result.exit_code == 0
     assert result.stdout.startswith("IF   age >= 40")
     assert str(read_rule("rule.json")) == "IF age >= 40 THEN ill"
-    assert json.loads((folder / "rule.json").read_text())["info"] == {
+    info = json.loads((folder / "rule.json").read_text())["info"]
+    verdict = info.pop("verdict")
+    assert verdict["level"] == "not supported"
+    assert verdict["reason"].startswith("right in 3 of 3 rows, 50.0 % overall")
+    assert "too few" in verdict["cure"]
+    assert info == {
         "objective": "vi",
         "value": 3,
         "bound": 3,
@@ -230,3 +237,11 @@ def test_an_option_that_cannot_be_used_gives_one_sentence(opdt, refused, folder,
     before = {path: path.read_bytes() for path in folder.iterdir()}
     refused(opdt(*FIT, *options), *words)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_time_of_day_is_a_level_that_is_written(opdt, folder):
+    times = [time(10), time(10), time(11), time(12)]
+    pl.DataFrame({"t": times, "y": ["u", "u", "v", "v"]}).write_parquet("times.parquet")
+    result = opdt("fit", "times.parquet", "--target", "y", "--json", "rule.json", *SMALL)
+    assert result.exit_code == 0
+    assert read_rule("rule.json").covers(pl.read_parquet("times.parquet")).sum() == 2

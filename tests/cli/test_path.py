@@ -37,32 +37,35 @@ def test_the_segments_are_listed_with_their_proof(opdt):
     """From the old to the young: two ill, a well, one ill, a well, three ill."""
     result = opdt(*ILL)
     assert (result.exit_code, result.stderr) == (0, "")
-    *table, empty, proof = lines(result)
+    *table, empty, proof, note = lines(result)
     # 8 rows with 2 errors, or 2 rows with none: equal at w = (8 - 2) / 2
     assert table == [
-        "w from  to  covered  errors  precision  coverage  rule",
-        "     1   3        8       2     75.0 %    88.9 %  IF age >= 21 THEN ill",
-        "     3   ∞        2       0    100.0 %    22.2 %  IF age >= 50 THEN ill",
+        "w from  to  covered  errors  precision  coverage  rule [verdict]",
+        "     1   3        8       2     75.0 %    88.9 %  IF age >= 21 THEN ill [not",
+        "                                                  supported]",
+        "     3   ∞        2       0    100.0 %    22.2 %  IF age >= 50 THEN ill [not",
+        "                                                  supported]",
     ]
+    assert "about the rows, not about the search" in note
     assert empty == ""
     assert proof.startswith("proven: no allowed rule has a larger VI at any of these prices (")
 
 
 def test_a_path_may_end_at_a_price(opdt):
     assert lines(opdt(*ILL, "--w-max", 2.5))[1].split()[:2] == ["1", "2.5"]
-    assert len(lines(opdt(*ILL, "--w-max", 2.5, "--quiet"))) == 2
+    assert len(lines(opdt(*ILL, "--w-max", 2.5, "--quiet"))) == 3  # the rule takes two lines
 
 
 def test_the_frontier_lists_numbers_of_errors(opdt):
-    *table, _, proof = lines(opdt(*ILL, "--frontier"))
-    assert [line.split()[:3] for line in table[1:]] == [
+    *table, _, proof, _ = lines(opdt(*ILL, "--frontier"))
+    assert [line.split()[:3] for line in table[1::2]] == [
         ["yes", "2", "0"],
         ["no", "4", "1"],
         ["yes", "8", "2"],
     ]
     assert proof.startswith("proven: no allowed rule has more correct rows at any number of errors")
     part = lines(opdt(*ILL, "--frontier", "--max-errors", 1, "--quiet"))
-    assert [line.split()[:3] for line in part[1:]] == [["yes", "2", "0"], ["no", "4", "1"]]
+    assert [line.split()[:3] for line in part[1::2]] == [["yes", "2", "0"], ["no", "4", "1"]]
 
 
 def test_held_out_rows_are_counted_beside(opdt, folder):
@@ -70,6 +73,7 @@ def test_held_out_rows_are_counted_beside(opdt, folder):
     table = lines(opdt(*ILL, "--test", "new.csv", "--quiet"))
     assert "held-out" in table[0]
     assert sum("50.0 % of 2" in line for line in table) == 2  # both rules
+    assert sum("[not supported]" in line or "supported]" in line for line in table) == 2
     held = opdt(*ILL, "--hold-out", 0.4, "--seed", 3)
     assert held.exit_code == 0
     assert "held-out" in held.stdout
@@ -83,6 +87,8 @@ def test_json_holds_the_table_with_rules_to_apply(opdt, folder):
     first, last = content["segments"]
     assert (first["w_from"], first["w_to"], last["w_to"]) == (1, 3, None)
     assert (first["covered"], first["errors"], first["precision"]) == (8, 2, 0.75)
+    assert {*first["verdict"]} == {"level", "reason", "cure"}
+    assert first["verdict"]["level"] == "not supported"
     assert first["rule"] == {
         "opdt_rule": 1,
         "label": "ill",
@@ -116,7 +122,7 @@ def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
     last = json.loads(result.stdout)["segments"][-1]
     assert (last["rule"], last["precision"], last["covered"]) == (None, None, 0)
     shown = opdt("path", "same.csv", "--target", "y", "--engine", "exhaustive")
-    assert lines(shown)[-3].split()[-2:] == ["no", "rule"]
+    assert lines(shown)[-4].split()[-2:] == ["no", "rule"]
     assert math.isclose(last["w_from"], 3)
 
 
@@ -130,6 +136,7 @@ def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
         (["--test", "states.csv", "--hold-out", "0.2"], ["two ways to the same end"]),
         (["--json", "states.csv"], ["is the input"]),
         (["--plot", "nowhere/path.png"], ["folder that does not exist"]),
+        (["--plot", "path.zzz"], ["'--plot' 'path.zzz' must end in .png"]),
         (["--frontier", "--max-errors", "-1"], ["'max_errors' must be"]),
     ],
 )

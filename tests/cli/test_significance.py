@@ -103,3 +103,10 @@ def test_without_a_rule_the_code_says_so(test, folder):
 )
 def test_what_cannot_be_used_is_said_in_one_sentence(test, refused, arguments, word):
     refused(test(*arguments), word)
+
+
+@pytest.mark.parametrize("cells", ["1,u\n1,u\n1,v", ",u\n,u\n,v"], ids=["constant", "missing"])
+def test_without_a_usable_column_there_is_one_sentence(opdt, folder, refused, cells):
+    (folder / "none.csv").write_text(f"a,y\n{cells}\n")
+    result = opdt("test", "none.csv", "--target", "y", "--quiet")
+    refused(result, "no column")

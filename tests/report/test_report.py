@@ -249,3 +249,17 @@ def test_an_export_can_be_copied_and_the_page_printed(browser, fitted, tmp_path:
     assert said in ("Copied", "Selected")
     printed = base64.b64decode(browser.print_page())
     assert printed.startswith(b"%PDF")
+
+
+def test_the_verdict_stands_below_the_proof():
+    ages, states = {"age": list(range(20, 120))}, ["well"] * 40 + ["ill"] * 60
+    strong = report(discover(ages, states), ages, states, path=False)
+    assert strong.context["verdict"]["level"] == "supported"
+    assert '<div class="verdict supported"' in strong.html()
+    few = {"age": [25, 31, 47, 52]}
+    weak = report(discover(few, [0, 0, 1, 1]), few, [0, 0, 1, 1], path=False)
+    assert weak.context["verdict"]["level"] == "not supported"
+    page = weak.html()
+    assert '<div class="verdict not-supported"' in page
+    assert "<b>Not supported</b> right in 2 of 2 rows" in page
+    assert "✓" not in page

@@ -30,6 +30,10 @@ def test_an_optimal_rule_is_shown_with_its_numbers_and_its_proof():
         "coverage   60.0 %  (3 of 5 rows, 100.0 % of all ill)",
         "lift       1.67  (all rows: 60.0 % are ill)",
         "status     proven optimal: no allowed rule has a larger VI",
+        "verdict    not supported: right in 3 of 3 rows, 60.0 % overall, too few to tell the best "
+        "of 182 rules from chance",
+        "next       These rows are too few for so wide a search: gather more, or allow less. Or "
+        "test it: opdt test, or permutation_test.",
         "time       12.5 ms (engine exhaustive)",
     ]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import threading
 import weakref
@@ -19,6 +20,7 @@ from opdt.errors import InputError
 from opdt.solution import StopReason
 from opdt.studio import jobs, session
 from opdt.studio.jobs import UNEXPECTED, Job, Jobs
+from opdt.studio.outcome import verdict_of
 from opdt.studio.session import TOPICS, Session
 from opdt.studio.solver import Solver
 from opdt.studio.work import Work
@@ -549,3 +551,28 @@ def test_a_job_in_its_grace_still_counts_unless_it_is_dropped() -> None:
 def test_constants_are_what_pages_count_on() -> None:
     assert session.GRACE < 0.25
     assert jobs.UNEXPECTED.endswith(".")
+
+
+def test_a_quick_test_is_made_unasked_and_the_verdict_follows(table: Path) -> None:
+    async def scene() -> None:
+        one, listener = await begun(table)
+        await one.settled()
+        told = listener.of("verdict")
+        assert one.real is None
+        assert told[-1] is one.verdict
+        assert one.verdict == verdict_of(one.outcome, one._chance)
+        assert one._chance.n_permutations == 99
+        one.change(w=3.0)
+        assert one._chance is None
+        await one.settled()
+        assert one.verdict == verdict_of(one.outcome, one._chance)
+        one.ask_real(199)
+        await one.settled()
+        assert one.verdict == verdict_of(one.outcome, one.real)
+        taken = json.loads((await one.take("json")).content)
+        assert taken["info"]["verdict"] == one.verdict.to_dict()
+        report = (await one.take("report")).content.decode()
+        assert f"<b>{str(one.verdict.level).capitalize()}</b>" in report
+        one.close()
+
+    on_loop(scene)

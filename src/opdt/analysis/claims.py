@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opdt.analysis.intervals import HoldoutReport
-from opdt.analysis.permutation import PermutationTest, format_p_value
+from opdt.analysis.permutation import PermutationTest
 from opdt.errors import InputError
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
+from opdt.verdict import Verdict, format_p_value, judge
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,13 @@ class Claim:
         One sentence that the evidence supports.
     may_not : str
         One sentence on what it does not support.
+    verdict : Verdict or None
+        All of it in one word, with the reason and what to do next; None without a rule.
     """
 
     may: str
     may_not: str
+    verdict: Verdict | None = None
 
     def __str__(self) -> str:
         return f"{self.may}\n{self.may_not}"
@@ -68,7 +72,8 @@ def claim(
         return _without_rule(solution)
     parts = [_rank(solution, solution.rule), _chance(test), _new_rows(solution.rule, holdout)]
     may = "; ".join(part for part in parts if part) + "."
-    return Claim(may, _may_not(solution, test, holdout))
+    verdict = judge(solution.evidence, held_out=holdout, test=test)
+    return Claim(may, _may_not(solution, test, holdout), verdict)
 
 
 # More of the objective than a rule has, and the objective itself.

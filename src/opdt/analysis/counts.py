@@ -13,6 +13,7 @@ from opdt.errors import InputError
 from opdt.rules import Rule
 from opdt.table import open_source, raw_column
 from opdt.table.labels import check_weights
+from opdt.verdict import Evidence, Verdict, judge
 
 
 class Counted:
@@ -47,6 +48,24 @@ class Counted:
         coverage = f"{100 * self.coverage:.1f} %"
         rule = "no rule" if self.rule is None else str(self.rule)
         return f"{self.covered:g}", f"{self.errors:g}", precision, coverage, rule
+
+
+class Judged(Counted):
+    """Counts with a verdict: whether the rows that the rule was found on speak for it."""
+
+    TITLES: ClassVar[tuple[str, ...]] = (*Counted.TITLES[:-1], "verdict", "rule")
+
+    evidence: Evidence | None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """See `opdt.Solution.verdict`; None without a rule."""
+        return None if self.rule is None else judge(self.evidence)
+
+    def words(self) -> tuple[str, ...]:
+        """The texts under `TITLES`."""
+        *numbers, rule = super().words()
+        return *numbers, "–" if self.verdict is None else str(self.verdict.level), rule
 
 
 def count_rows(

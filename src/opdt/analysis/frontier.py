@@ -23,7 +23,7 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any
 
-from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
+from opdt.analysis.counts import Judged, count_rows, frame_of, text_table
 from opdt.analysis.envelope import Ceiling, crossing
 from opdt.analysis.settings import build_problem, check_count
 from opdt.analysis.tracing import Tracer
@@ -35,10 +35,11 @@ from opdt.problem import Constraints
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Budget, StopReason
+from opdt.verdict import Evidence, judge
 
 
 @dataclass(frozen=True)
-class FrontierPoint(Counted):
+class FrontierPoint(Judged):
     """A rule that no other rule beats in correct rows and in errors alike.
 
     Attributes
@@ -49,6 +50,8 @@ class FrontierPoint(Counted):
     supported : bool
         Whether some price of an error makes this rule the best, alone or in a tie; the others
         are on no weight path.
+    evidence : Evidence or None
+        What the training rows say about the rule; see `verdict`.
     """
 
     rule: Rule
@@ -56,6 +59,7 @@ class FrontierPoint(Counted):
     errors: float
     n_rows: float
     supported: bool
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,7 @@ class ParetoFrontier:
         """
         counts = count_rows([point.rule for point in self.points], X, y, sample_weight)
         return tuple(
-            FrontierPoint(point.rule, *numbers, supported=point.supported)
+            FrontierPoint(point.rule, *numbers, supported=point.supported, evidence=point.evidence)
             for point, numbers in zip(self.points, counts, strict=True)
         )
 
@@ -135,7 +139,8 @@ class ParetoFrontier:
         """The points by column: what every library makes a data frame of."""
         names = ("errors", "correct", "covered", "precision", "coverage", "supported")
         table = {name: [getattr(point, name) for point in self.points] for name in names}
-        return table | {"rule": [str(point.rule) for point in self.points]}
+        verdicts = [str(judge(point.evidence).level) for point in self.points]
+        return table | {"verdict": verdicts, "rule": [str(point.rule) for point in self.points]}
 
     def to_frame(self) -> Any:
         """The points as a data frame of pandas, or else of polars or Arrow."""
@@ -145,7 +150,7 @@ class ParetoFrontier:
         if not self.points:
             return "no rule meets the constraints"
         rows = [("yes" if p.supported else "no", *p.words()) for p in self.points]
-        return text_table(("on the path", *Counted.TITLES), rows)
+        return text_table(("on the path", *Judged.TITLES), rows)
 
     def _units(self, errors: Any) -> int:
         return error_units("errors", errors, self._scale)
@@ -199,10 +204,10 @@ def pareto_frontier(
     ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
     ...     target="ill", max_depth=1)
     >>> print(frontier)
-    on the path  covered  errors  precision  coverage  rule
-            yes        2       0    100.0 %    22.2 %  IF age >= 50 THEN ill
-             no        4       1     75.0 %    44.4 %  IF age >= 34 THEN ill
-            yes        8       2     75.0 %    88.9 %  IF age >= 21 THEN ill
+    on the path  covered  errors  precision  coverage        verdict  rule
+            yes        2       0    100.0 %    22.2 %  not supported  IF age >= 50 THEN ill
+             no        4       1     75.0 %    44.4 %  not supported  IF age >= 34 THEN ill
+            yes        8       2     75.0 %    88.9 %  not supported  IF age >= 21 THEN ill
     >>> frontier.at(1).correct, frontier.with_precision(0.9).errors
     (3.0, 0.0)
     """
@@ -228,7 +233,7 @@ def pareto_frontier(
 def error_units(name: str, errors: Any, scale: int) -> int:
     """A number of errors in weight units, rounded down."""
     is_number = isinstance(errors, Real) and not isinstance(errors, bool)
-    if not is_number or not 0 <= float(errors) < math.inf:
+    if not is_number or not 0 <= errors < math.inf:
         raise InputError(f"'{name}' must be a number of rows >= 0, got {errors!r}.")
     return math.floor(as_written(errors) * scale)
 
@@ -303,4 +308,5 @@ class Sweep:
             errors=line.errors / self.pricer.scale,
             n_rows=self.pricer.total / self.pricer.scale,
             supported=self._supported[line],
+            evidence=self.pricer.evidence(line.rule),
         )

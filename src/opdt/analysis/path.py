@@ -15,20 +15,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from opdt.analysis.counts import Counted, count_rows, frame_of, text_table
+from opdt.analysis.counts import Judged, count_rows, frame_of, text_table
 from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
 from opdt.arguments import Groups, StructureLike, start_clock
 from opdt.engines import Engine
-from opdt.engines.prices import Pricer, as_price
+from opdt.engines.prices import Line, Pricer, as_price
 from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.rules import Rule
 from opdt.solution import Budget, Solution, Status, StopReason
+from opdt.verdict import Evidence
 
 
 @dataclass(frozen=True)
-class Segment(Counted):
+class Segment(Judged):
     """Prices of an error that have the same best rule.
 
     Attributes
@@ -41,6 +42,8 @@ class Segment(Counted):
         Rows that the rule covers, those of another class among them, and all rows (weighted).
     proven : bool
         Whether no rule is better at any price of the segment.
+    evidence : Evidence or None
+        What the training rows say about the rule; see `verdict`.
     """
 
     w_from: float
@@ -50,6 +53,7 @@ class Segment(Counted):
     errors: float
     n_rows: float
     proven: bool = True
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def vi(self, w: float) -> float:
         """The volume-impurity index covered - w × errors of the rule at any price."""
@@ -90,6 +94,7 @@ class WeightPath:
     engine: str
     _trace: Trace = field(repr=False)
     _scale: int = field(repr=False)
+    _evidence: Mapping[Line, Evidence | None] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -127,6 +132,7 @@ class WeightPath:
             covered=line.covered / self._scale,
             errors=line.errors / self._scale,
             engine=self.engine,
+            evidence=self._evidence.get(line),
         )
 
     def vi(self, w: float | Fraction) -> float:
@@ -152,7 +158,7 @@ class WeightPath:
         """
         counts = count_rows([s.rule for s in self.segments], X, y, sample_weight)
         return tuple(
-            Segment(s.w_from, s.w_to, s.rule, *numbers, proven=s.proven)
+            Segment(s.w_from, s.w_to, s.rule, *numbers, proven=s.proven, evidence=s.evidence)
             for s, numbers in zip(self.segments, counts, strict=True)
         )
 
@@ -160,8 +166,9 @@ class WeightPath:
         """The segments by column: what every library makes a data frame of."""
         names = ("w_from", "w_to", "precision", "coverage", "covered", "errors", "proven")
         table = {name: [getattr(segment, name) for segment in self.segments] for name in names}
+        verdicts = [None if s.verdict is None else str(s.verdict.level) for s in self.segments]
         rules = [None if s.rule is None else str(s.rule) for s in self.segments]
-        return table | {"rule": rules}
+        return table | {"verdict": verdicts, "rule": rules}
 
     def to_frame(self) -> Any:
         """The segments as a data frame of pandas, or else of polars or Arrow."""
@@ -171,7 +178,7 @@ class WeightPath:
         if not self.segments:
             return "no rule meets the constraints"
         rows = [(f"{s.w_from:.4g}", f"{s.w_to:.4g}", *s.words()) for s in self.segments]
-        return text_table(("w from", "to", *Counted.TITLES), rows)
+        return text_table(("w from", "to", *Judged.TITLES), rows)
 
     def _price(self, w: Any) -> Fraction | None:
         price = as_price("w", w, infinite=True)
@@ -236,9 +243,9 @@ def weight_path(
     >>> path = weight_path({"age": [25, 31, 38, 47, 52, 60]},
     ...                    ["well", "ill", "well", "ill", "ill", "ill"], target="ill")
     >>> print(path)
-    w from   to  covered  errors  precision  coverage  rule
-         1    2        5       1     80.0 %    83.3 %  IF age >= 30 THEN ill
-         2  inf        3       0    100.0 %    50.0 %  IF age >= 40 THEN ill
+    w from   to  covered  errors  precision  coverage        verdict  rule
+         1    2        5       1     80.0 %    83.3 %  not supported  IF age >= 30 THEN ill
+         2  inf        3       0    100.0 %    50.0 %  not supported  IF age >= 40 THEN ill
     >>> path.at(1.5).value, path.at(7).rule == path.segments[1].rule
     (3.5, True)
     """
@@ -264,6 +271,8 @@ def trace_path(pricer: Pricer, w_end: Fraction | None = None) -> WeightPath:
     """The path of a problem, from its exact trace."""
     trace, scale = Tracer(pricer, w_end).run(), pricer.scale
     ends = [trace.end_of(index) for index in range(len(trace.pieces))]
+    lines = {*(piece.line for piece in trace.pieces), *trace.solved.values()}
+    evidence = {line: pricer.evidence(line.rule) for line in lines}
     segments = tuple(
         Segment(
             w_from=float(piece.w_from),
@@ -273,6 +282,7 @@ def trace_path(pricer: Pricer, w_end: Fraction | None = None) -> WeightPath:
             errors=piece.line.errors / scale,
             n_rows=pricer.total / scale,
             proven=trace.is_proven(index),
+            evidence=evidence[piece.line],
         )
         for index, (piece, end) in enumerate(zip(trace.pieces, ends, strict=True))
     )
@@ -287,6 +297,7 @@ def trace_path(pricer: Pricer, w_end: Fraction | None = None) -> WeightPath:
         engine=pricer.engine,
         _trace=trace,
         _scale=scale,
+        _evidence=evidence,
     )
 
 

@@ -24,6 +24,7 @@ from opdt.errors import InputError, OpdtWarning
 from opdt.problem import Objective, Problem
 from opdt.problem.objective import as_written
 from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.verdict import Verdict, format_p_value, judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,12 @@ class PermutationTest:
     def is_significant(self) -> bool:
         """Whether the p-value is at most alpha."""
         return self.p_value <= self.alpha
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the rows and this test speak for the rule; None without one."""
+        solution = self.solution
+        return None if solution.rule is None else judge(solution.evidence, test=self)
 
     def __str__(self) -> str:
         if self.stopped_early:
@@ -296,11 +303,6 @@ def sequential_p_value(hits: int, done: int, *, stopped_early: bool, cut: bool =
     if stopped_early:
         return hits / done
     return (1 + hits + cut) / (1 + done + cut)
-
-
-def format_p_value(p_value: float) -> str:
-    """Two digits, or three decimals."""
-    return f"{p_value:.3f}" if p_value >= 0.0095 else f"{p_value:.2g}"
 
 
 Judge = Callable[[Objective, Budget], Draw]

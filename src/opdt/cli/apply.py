@@ -56,7 +56,7 @@ def apply(
         with notes(shown=not quiet), working("marking files", shown=not quiet):
             covered, n_rows = mark_files(found, data, column, out)
         if not quiet:
-            _say(covered, n_rows, found)
+            _say(covered, n_rows, found, rule)
         return
     if out is not None:
         check_output("--out", out, data[0])
@@ -66,10 +66,16 @@ def apply(
         fires = found.covers(frame)
         write_marked(path, frame, column, fires, out, written)
     if not quiet:
-        _say(int(fires.sum()), len(fires), found)
+        _say(int(fires.sum()), len(fires), found, rule)
 
 
-def _say(covered: int, n_rows: int, rule: object) -> None:
-    from opdt.cli.console import stderr
+def _say(covered: int, n_rows: int, rule: object, file: Path) -> None:
+    from opdt.cli.console import VERDICT_STYLE, stderr
+    from opdt.rules.rule_json import read_info
+    from opdt.verdict import Verdict
 
     stderr().print(f"the rule fires on {covered:,} of {n_rows:,} rows: {rule}", soft_wrap=True)
+    verdict = Verdict.from_dict(read_info(file).get("verdict"))
+    if verdict is not None:
+        words = f"verdict when it was found: {verdict}"
+        stderr().print(words, style=VERDICT_STYLE[verdict.level], soft_wrap=True)

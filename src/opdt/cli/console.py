@@ -17,6 +17,7 @@ from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
 from opdt.solution import Progress, Solution
 from opdt.table import Table
+from opdt.verdict import Level, Verdict
 
 # Shorter searches end before anyone could read a bar.
 _SHOW_AFTER_SECONDS = 1.0
@@ -32,20 +33,40 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, markup=False)
 
 
+# Green is for a rule that the rows speak for; that it is proven the best does not make it true.
+VERDICT_STYLE = {
+    Level.SUPPORTED: "green",
+    Level.WEAK: "yellow",
+    Level.NOT_SUPPORTED: "red",
+}
+
+
 def show_solution(
-    console: Console, solution: Solution, table: Table, w: float, *more: tuple[str, str]
+    console: Console,
+    solution: Solution,
+    table: Table,
+    w: float,
+    *more: tuple[str, str],
+    verdict: Verdict | None = None,
 ) -> None:
-    """Print the rule, its numbers, what is proven, and `more` such facts."""
+    """Print the rule, its numbers, what is proven, whether the rows speak for it, and `more`.
+
+    `verdict` is one that more is known for than the training rows say.
+    """
     for line in rule_lines(solution):
         text = Text(line, style="bold")
         if solution.rule is not None:
             text.stylize("cyan", 0, 4)
         console.print(text, soft_wrap=True)
     console.print()
+    judged = verdict or solution.verdict
+    style = {
+        "status": "bold" if solution.status.is_proven else "yellow",
+        "verdict": "" if judged is None else f"bold {VERDICT_STYLE[judged.level]}",
+    }
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for name, value in (*solution_facts(solution, table, w), *more):
-        color = "green" if solution.status.is_proven else "yellow"
-        grid.add_row(Text(name, "dim"), Text(value, color if name == "status" else ""))
+    for name, value in (*solution_facts(solution, table, w, judged), *more):
+        grid.add_row(Text(name, "dim"), Text(value, style.get(name, "")))
     console.print(grid)
 
 

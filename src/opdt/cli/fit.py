@@ -196,6 +196,7 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         "errors": solution.errors,
         "rows": n_rows,
         "w": w,
+        "verdict": None if solution.verdict is None else solution.verdict.to_dict(),
         "engine": solution.engine,
         "opdt": opdt.__version__,
     }

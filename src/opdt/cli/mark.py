@@ -82,11 +82,21 @@ def _write_text(
     )
 
 
+def _refuse_nested(frame: Any) -> None:
+    for name, dtype in nw.from_native(frame).schema.items():
+        if dtype.is_nested():
+            raise InputError(
+                f"column {name!r} holds nested values ({dtype}), which a text file cannot hold; "
+                "name a Parquet file with '--out'."
+            )
+
+
 def _rows(
     data: Path, frame: Any, n_rows: int, written: Mapping[str, str | None]
 ) -> Iterator[list[str]]:
     """The names and then the rows of a file, as text."""
     if text_ending(data) is None:
+        _refuse_nested(frame)
         text = nw.from_native(frame).write_csv()
         yield from csv.reader(io.StringIO(text))
         return

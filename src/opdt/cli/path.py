@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from opdt.analysis.counts import Counted
     from opdt.analysis.frontier import ParetoFrontier
     from opdt.analysis.path import WeightPath
+    from opdt.verdict import Verdict
 
     Found = WeightPath | ParetoFrontier
 
 RANGE = "What to list"
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
+VERDICTS = "the verdict is about the rows, not about the search: 'opdt test' says more of one rule"
 
 
 def path(
@@ -93,6 +96,8 @@ def path(
     for option, out in (("--json", json_out), ("--plot", plot)):
         if out is not None and not (option == "--json" and only_json):
             check_output(option, out, data)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise InputError(f"'--plot' {str(plot)!r} must end in {', '.join(PICTURES)}.")
     written = given.how_written(delimiter, encoding, decimal)
     with notes(shown=not quiet):
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
@@ -121,10 +126,11 @@ def path(
             engine=engine,
         )
         held = None if unseen is None else found.evaluate(unseen, target)
+        verdicts = _verdicts(found, unseen, target)
     if not only_json:
-        _show(found, held, quiet=quiet)
+        _show(found, held, verdicts, quiet=quiet)
     if json_out is not None:
-        _write(json_out, found, held)
+        _write(json_out, found, held, verdicts)
     if plot is not None:
         _draw(plot, found, held)
     return _exit_code(found)
@@ -154,7 +160,29 @@ def _trace(
         return weight_path(table, w_max=w_max, budget=budget, **settings)
 
 
-def _show(found: Found, held: tuple[Counted, ...] | None, *, quiet: bool) -> None:
+def _verdicts(found: Found, unseen: Any, target: str) -> list[Verdict | None]:
+    """Whether the rows speak for each of the rules: those it was found on, and the unseen."""
+    from opdt.analysis.intervals import holdout_report
+    from opdt.verdict import judge
+
+    each: Any
+    verdicts: list[Verdict | None] = []
+    for each in found:
+        if each.rule is None:
+            verdicts.append(None)
+            continue
+        held = None if unseen is None else holdout_report(each.rule, unseen, target)
+        verdicts.append(judge(each.evidence, held_out=held))
+    return verdicts
+
+
+def _show(
+    found: Found,
+    held: tuple[Counted, ...] | None,
+    verdicts: list[Verdict | None],
+    *,
+    quiet: bool,
+) -> None:
     """Print the table, and below it what is proven."""
     from rich.text import Text
 
@@ -164,18 +192,21 @@ def _show(found: Found, held: tuple[Counted, ...] | None, *, quiet: bool) -> Non
     if not len(found):
         console.print("No rule meets the constraints.")
         return
-    console.print(_grid(found, held))
+    console.print(_grid(found, held, verdicts))
     if not quiet:
-        color = "green" if found.complete else "yellow"
+        style = "bold" if found.complete else "yellow"
         console.print()
-        console.print(Text(_proof(found), color), soft_wrap=True)
+        console.print(Text(_proof(found), style), soft_wrap=True)
+        if any(verdicts):
+            console.print(Text(VERDICTS, "dim"), soft_wrap=True)
 
 
-def _grid(found: Found, held: tuple[Counted, ...] | None) -> Grid:
+def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict | None]) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text
 
     from opdt.analysis.path import WeightPath
+    from opdt.cli.console import VERDICT_STYLE
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     is_path = isinstance(found, WeightPath)
@@ -184,13 +215,16 @@ def _grid(found: Found, held: tuple[Counted, ...] | None) -> Grid:
     titles += [] if held is None else ["held-out"]
     for title in titles:
         grid.add_column(title, justify="right", no_wrap=True)
-    grid.add_column("rule", overflow="fold")
+    grid.add_column("rule [verdict]", overflow="fold")
     each: Any
     for index, each in enumerate(found):
         first = [_price(each.w_from), _price(each.w_to)] if is_path else [_yes(each.supported)]
-        *numbers, rule = each.words()
+        *numbers, _, rule = each.words()
         others = [] if held is None else [_held(held[index])]
-        grid.add_row(*first, *numbers, *others, Text(rule))
+        text, verdict = Text(rule), verdicts[index]
+        if verdict is not None:
+            text.append(f" [{verdict.level}]", VERDICT_STYLE[verdict.level])
+        grid.add_row(*first, *numbers, *others, text)
     return grid
 
 
@@ -226,7 +260,12 @@ def _proof(found: Found) -> str:
     return f"not proven ({found.stopped_by}): {rest} ({took})"
 
 
-def _write(out: Path, found: Found, held: tuple[Counted, ...] | None) -> None:
+def _write(
+    out: Path,
+    found: Found,
+    held: tuple[Counted, ...] | None,
+    verdicts: list[Verdict | None],
+) -> None:
     """Write the table as JSON to a file or (for '-') to the terminal."""
     import json
 
@@ -239,6 +278,8 @@ def _write(out: Path, found: Found, held: tuple[Counted, ...] | None) -> None:
     for index, each in enumerate(found):
         line = {name: values[index] for name, values in found.columns().items()}
         line["rule"] = None if each.rule is None else rule_to_dict(each.rule)
+        verdict = verdicts[index]
+        line["verdict"] = None if verdict is None else verdict.to_dict()
         if held is not None:
             line |= {"held_out_covered": held[index].covered, "held_out_errors": held[index].errors}
         # JSON knows neither infinity nor a share of nothing

@@ -218,7 +218,7 @@ class Evidence:
 
         console = stdout()
         if not quiet:
-            show_solution(console, self.test.solution, self._table, w)
+            show_solution(console, self.test.solution, self._table, w, verdict=self.claim.verdict)
             for title, part in (
                 ("Is it better than chance?", self.test),
                 ("Would other rows give the same rule?", self.stability),
@@ -258,6 +258,7 @@ class Evidence:
             "seed": test.seed,
             "may_claim": self.claim.may,
             "may_not_claim": self.claim.may_not,
+            "verdict": None if self.claim.verdict is None else self.claim.verdict.to_dict(),
             "opdt": opdt.__version__,
         }
         if stable is not None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from opdt.engines.many import ManySolves
 from opdt.errors import EngineFailure, UnsupportedProblem
 from opdt.problem import CodedRule, Measure, Problem
+from opdt.problem.evidence import evidence_of
 from opdt.rules import Rule
 from opdt.solution import (
     Budget,
@@ -87,7 +88,10 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
         return conclude(name, problem, None, None, outcome, seconds)
     if why := problem.objection(rule):
         raise EngineFailure(f"engine {name!r} returned {problem.lift(rule)}, but {why}.")
-    return conclude(name, problem, problem.lift(rule), problem.measure(rule), outcome, seconds)
+    solution = conclude(name, problem, problem.lift(rule), problem.measure(rule), outcome, seconds)
+    if solution.rule is None:
+        return solution
+    return replace(solution, evidence=evidence_of(problem, rule))
 
 
 def conclude(

@@ -9,6 +9,7 @@ fractions, so that nothing is rounded, at the crossing of two lines in particula
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,9 +19,11 @@ from typing import Any, NamedTuple
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError
 from opdt.problem import Problem, VolumeImpurity
+from opdt.problem.evidence import evidence_of
 from opdt.problem.objective import as_written, weight_units
 from opdt.rules import Rule
 from opdt.solution import Budget, Clock, Progress, Solution, Status, StopReason, running
+from opdt.verdict import Evidence
 
 # Weights are whole numbers of units with a sum below this. Prices are ratios of such sums, so
 # that a sum of gains stays below the square, which fits into the 60 bits of the search.
@@ -184,7 +187,12 @@ class Pricer:
             seconds=self.clock.elapsed(),
             engine=self.engine,
             rounding=self.rounding * max(1.0, float(w) - 1),
+            evidence=None if line is None else self.evidence(line.rule),
         )
+
+    def evidence(self, rule: Rule | None) -> Evidence | None:
+        """What the rows say about a rule; None without one."""
+        return None if rule is None else evidence_of(self.problem, self.problem.lower(rule))
 
     def _line(self, solution: Solution) -> Line | None:
         if solution.rule is None:
@@ -210,8 +218,8 @@ class Pricer:
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:
     """A price as a fraction; None for infinity, where that is allowed."""
-    is_number = isinstance(w, Real) and not isinstance(w, bool) and not math.isnan(w)
-    if is_number and infinite and w == math.inf:
+    is_number = isinstance(w, Real) and not isinstance(w, bool) and w == w
+    if is_number and infinite and w > sys.float_info.max:
         return None
     if not is_number or not 1 <= w < math.inf:
         kind = "a number >= 1, or infinity" if infinite else "a finite number >= 1"

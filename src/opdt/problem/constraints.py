@@ -164,4 +164,7 @@ def _names(argument: str, value: Any) -> tuple[str, ...]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    # A whole number may lie beyond all floats, and is finite.
+    return isinstance(value, Integral) or math.isfinite(value)

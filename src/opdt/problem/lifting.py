@@ -88,6 +88,8 @@ def class_code(table: Table, label: Any, totals: Any = None) -> int:
     "rarest" is the class of the least weight, the first of them in a tie, unless a class is called
     so. `totals` are the weights of the classes where the rows of the table do not tell them.
     """
+    if not np.isscalar(label) and np.ndim(label):
+        raise InputError(f"'target' must be one class of the labels, got {type(label).__name__}.")
     for code, known in enumerate(table.classes.tolist()):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return code

@@ -155,7 +155,8 @@ class Problem:
 
     def _changed(self, name: str, value: Any) -> Problem:
         other = copy(self)
-        other.__dict__.pop("limits", None)
+        for known in ("limits", "n_rules"):
+            other.__dict__.pop(known, None)
         object.__setattr__(other, name, value)
         return other
 
@@ -244,6 +245,13 @@ class Problem:
             else:
                 yield CodedCondition(feature, op)
 
+    @cached_property
+    def n_rules(self) -> tuple[int, int]:
+        """At most so many rules, and so many with one threshold for each feature and direction."""
+        from opdt.problem.evidence import count_rules
+
+        return count_rules(self), count_rules(self, n_thresholds=1)
+
     def conditions_at(self, level: Level) -> list[CodedCondition]:
         """Every condition that a level may apply, in the order of the table."""
         return [
@@ -313,7 +321,7 @@ class Problem:
                 f"to be compared exactly beside these row weights; round it to "
                 f"{len(str(finest)) - 1} decimals."
             )
-        return Limits(max(1, math.ceil(rows)), most, precision)
+        return Limits(min(max(1, math.ceil(rows)), total + 1), most, precision)
 
     @property
     def may_be_empty(self) -> bool:

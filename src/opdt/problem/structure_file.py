@@ -166,6 +166,8 @@ def _array(content: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _read(path: str | PathLike[str], parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed:
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"'path' must name a structure file, got {type(path).__name__}.")
     path = Path(path)
     decode = json.loads if _suffix(path) == ".json" else tomllib.loads
     options: dict[str, Any] = {"object_pairs_hook": _unique} if decode is json.loads else {}

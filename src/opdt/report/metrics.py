@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from opdt.analysis.intervals import share_interval
 from opdt.errors import InputError
+from opdt.problem.objective import error_price
 from opdt.report.formats import format_count, format_share
-from opdt.rules import Rule
+from opdt.rules import Rule, RuleSet
 from opdt.table import open_source, raw_column
 from opdt.table.labels import check_weights
 
@@ -44,12 +45,18 @@ def vi_index(
     >>> vi_index(["ill", "ill", "well"], [True, True, True], "ill", w=1.5)
     1.5
     """
-    if isinstance(w, bool) or not isinstance(w, Real) or not 1 <= float(w) < float("inf"):
-        raise InputError(
-            f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
-        )
+    price = as_float(error_price(w))
     fires, right, weights = _rows(y, covered, label, sample_weight)
-    return float(weights[fires].sum() - float(w) * weights[fires & ~right].sum())
+    errors = float(weights[fires & ~right].sum())
+    return float(weights[fires].sum()) - (price * errors if errors else 0.0)
+
+
+def as_float(price: Fraction) -> float:
+    """A price as a float; infinity beyond all floats."""
+    try:
+        return float(price)
+    except OverflowError:
+        return float("inf")
 
 
 def precision(
@@ -114,6 +121,11 @@ class RuleReport:
     vi: float
     w: float
 
+    @property
+    def n_class(self) -> int:
+        """Rows of the rule's class."""
+        return round(self.base_rate * self.n_rows) if self.n_rows else 0
+
     def __str__(self) -> str:
         low, high = (format_share(bound) for bound in self.interval)
         return "\n".join(
@@ -163,6 +175,11 @@ def rule_report(rule: Rule, X: Any, y: Any, w: float = 10.0, level: float = 0.95
     base rate  75.0 %
     lift       1.33
     """
+    if not isinstance(rule, Rule | RuleSet):
+        raise InputError(
+            f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule, which is None "
+            "where there is none."
+        )
     source = open_source(X)
     labels = raw_column(source, y)[0] if isinstance(y, str) else y
     fires, right, _ = _rows(labels, rule.covers(source), rule.label, None)
@@ -180,7 +197,7 @@ def rule_report(rule: Rule, X: Any, y: Any, w: float = 10.0, level: float = 0.95
         base_rate=base_rate,
         lift=_ratio(share, base_rate),
         vi=vi_index(labels, fires, rule.label, w),
-        w=float(w),
+        w=as_float(error_price(w)),
     )
 
 

@@ -21,6 +21,7 @@ from opdt.table import Table
 
 if TYPE_CHECKING:
     from opdt.analysis.path import Segment
+    from opdt.analysis.permutation import PermutationTest
     from opdt.report.report import Subject
     from opdt.report.rows import Rows
 
@@ -58,15 +59,18 @@ def asked(settings: Mapping[str, Any], solution: Solution | None) -> list[tuple[
 
 
 def claims_of(
-    subject: Subject, table: Table, parts: Sequence[Rows], permutations: int
-) -> dict[str, list[str]]:
-    """What may and what may not be claimed, one sentence each."""
+    subject: Subject,
+    table: Table,
+    parts: Sequence[Rows],
+    permutations: int,
+    test: PermutationTest | None = None,
+) -> dict[str, Any]:
+    """What may and what may not be claimed, one sentence each, and the verdict."""
     from opdt.analysis.claims import claim
     from opdt.analysis.intervals import holdout_report
     from opdt.analysis.permutation import permutation_test
 
-    test = None
-    if permutations:
+    if permutations and test is None:
         test = permutation_test(
             table,
             n_permutations=permutations,
@@ -78,7 +82,11 @@ def claims_of(
     if len(parts) > 1 and subject.rule is not None:
         holdout = holdout_report(subject.rule, parts[1].source, parts[1].labels)
     found = claim(subject.solution, test=test, holdout=holdout)
-    return {"claims": [found.may], "not_claims": [found.may_not]}
+    return {
+        "claims": [found.may],
+        "not_claims": [found.may_not],
+        "verdict": None if found.verdict is None else found.verdict.to_dict(),
+    }
 
 
 def path_lines(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opdt.errors import InputError
 from opdt.report.content import stages, wrong_rows
@@ -21,6 +21,9 @@ from opdt.rules import Rule
 from opdt.solution import Solution
 from opdt.table import Table, open_source
 
+if TYPE_CHECKING:
+    from opdt.analysis.permutation import PermutationTest
+
 
 @dataclass(frozen=True)
 class Report:
@@ -29,7 +32,7 @@ class Report:
     Attributes
     ----------
     context : dict
-        The values of the page, not escaped.
+        The values of the page, not escaped; `verdict` has level, reason and cure.
     """
 
     context: dict[str, Any]
@@ -73,6 +76,7 @@ def report(
     path: bool = True,
     rows: int = 50,
     settings: Mapping[str, Any] | None = None,
+    test: PermutationTest | None = None,
 ) -> Report:
     """A page about a rule: what it says, what is proven, what it does, where it fails.
 
@@ -96,6 +100,8 @@ def report(
     settings : mapping, optional
         Where the model is a Solution: the arguments that `discover` was given. Without them the
         price of an error is taken to be 10, and other prices are left out.
+    test : PermutationTest, optional
+        One that was made of the same search, in the place of `permutations`.
 
     Returns
     -------
@@ -123,6 +129,7 @@ def report(
         "structure": subject.structure,
         "has_test": X_test is not None,
         "rule": subject.rule is not None,
+        "verdict": None,
         "several": None,
         "path": None,
         "exports": [],
@@ -136,7 +143,7 @@ def report(
     context |= _numbers(subject.rule, parts, numbers, rows)
     if subject.solution.objective != "vi":  # the last card is the VI, which nobody asked for
         context["cards"] = context["cards"][:-1]
-    context |= claims_of(subject, table, parts, permutations)
+    context |= claims_of(subject, table, parts, permutations, test)
     context |= {
         "english": subject.rule.to_english(),
         "rule_lines": rule_lines(subject.solution),

@@ -52,6 +52,7 @@ def several_context(
         "no_rule": _heading(rules),
         "proof": sentence(proof),
         "proven": proven,
+        "verdict": None,
         **made,
         "versions": made["versions"] + ".",
         "several": {

@@ -8,6 +8,7 @@ from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
 from opdt.table import Table
+from opdt.verdict import Verdict
 
 _NO_RULE = {
     Status.NO_PATTERN: "No pattern: no rule covers enough rows to pay for its errors.",
@@ -56,6 +57,8 @@ def describe_solution(solution: Solution, table: Table, w: float) -> str:
     coverage   50.0 %  (2 of 4 rows, 100.0 % of all ill)
     lift       2.00  (all rows: 50.0 % are ill)
     status     proven optimal: no allowed rule has a larger VI
+    verdict    not supported: right in 2 of 2 rows, 50.0 % overall, too few ...
+    next       These rows are too few ...
     time       ... (engine search)
     """
     facts = [f"{name:<10} {text}" for name, text in solution_facts(solution, table, w)]
@@ -74,16 +77,27 @@ def rule_lines(solution: Solution) -> list[str]:
     return [*lines, f"THEN {solution.rule.label}"]
 
 
-def solution_facts(solution: Solution, table: Table, w: float) -> list[tuple[str, str]]:
-    """Names and texts of the numbers of a solution, in the order in which they are shown."""
+def solution_facts(
+    solution: Solution, table: Table, w: float, verdict: Verdict | None = None
+) -> list[tuple[str, str]]:
+    """Names and texts of the numbers of a solution, in the order in which they are shown.
+
+    `verdict` is one that more is known for than the training rows say.
+    """
     facts = []
     if solution.rule is not None:
         facts = _shares(solution, solution.rule, table, w)
     return [
         *facts,
         ("status", proof(solution)),
+        *verdict_facts(solution.verdict if verdict is None else verdict),
         ("time", f"{format_seconds(solution.seconds)} (engine {solution.engine})"),
     ]
+
+
+def verdict_facts(verdict: Verdict | None) -> list[tuple[str, str]]:
+    """Whether the rows speak for the rule, and what to do next; nothing without a rule."""
+    return [] if verdict is None else [("verdict", str(verdict)), ("next", verdict.cure)]
 
 
 def proof(solution: Solution) -> str:

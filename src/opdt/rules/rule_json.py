@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import time
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,14 @@ _SET = ("opdt_rule_set", "label", "rules", "default", "info")
 def rule_to_dict(rule: AnyRule, info: dict[str, Any] | None = None) -> dict[str, Any]:
     """The rule, rule list or rule set as plain data.
 
-    `info` is carried along for people and never read back.
+    `info` is carried along for people; no rule depends on it.
     """
     data: dict[str, Any]
+    if not isinstance(rule, AnyRule):
+        raise InputError(
+            f"'rule' must be a Rule, RuleList or RuleSet, got {type(rule).__name__}; "
+            "solution.rule is None where there is none."
+        )
     if isinstance(rule, Rule):
         data = {"opdt_rule": VERSION, **_rule_body(rule)}
     elif isinstance(rule, RuleList):
@@ -98,14 +104,23 @@ def write_rule(path: str | Path, rule: AnyRule, info: dict[str, Any] | None = No
 
 def read_rule(path: str | Path) -> AnyRule:
     """Read a rule, rule list or rule set from a JSON file."""
+    return rule_from_dict(_read(path), repr(str(path)))
+
+
+def read_info(path: str | Path) -> dict[str, Any]:
+    """What is written beside the rule of a file for people; nothing in it is checked."""
+    info = _read(path).get("info")
+    return info if isinstance(info, dict) else {}
+
+
+def _read(path: str | Path) -> Any:
     path = _path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the rule file {str(path)!r}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} is not a JSON file: {error}.") from None
-    return rule_from_dict(data, repr(str(path)))
 
 
 def _path(path: object) -> Path:
@@ -170,10 +185,12 @@ def _is_scalar(value: Any) -> bool:
 def _encode(value: Any, feature: str) -> Any:
     if isinstance(value, np.datetime64):
         return {"datetime": str(value)}
+    if isinstance(value, time) and value.tzinfo is None:
+        return {"time": value.isoformat()}
     if not _is_scalar(value):
         raise InputError(
             f"the level {value!r} of column {feature!r} cannot be written as JSON; levels are "
-            "texts, numbers, booleans or dates."
+            "texts, numbers, booleans, dates or times of day."
         )
     return value
 
@@ -183,12 +200,22 @@ def _decode(value: Any, source: str) -> Any:
         return value
     text = value.get("datetime")
     try:
+        if len(value) == 1 and isinstance(value.get("time"), str):
+            return _time(value["time"])
         # The pattern keeps out what NumPy reads beyond dates: "now", and time zones.
         if len(value) == 1 and isinstance(text, str) and _DATE.fullmatch(text):
             return np.datetime64(text)
     except ValueError:
         pass
-    raise InputError(f"{value!r} in {source} is not a date.")
+    raise InputError(f"{value!r} in {source} is not a date or a time of day.")
+
+
+def _time(text: str) -> time:
+    """A time of day, as `isoformat` writes it."""
+    found = time.fromisoformat(text)
+    if found.tzinfo is not None or found.isoformat() != text:
+        raise ValueError(text)
+    return found
 
 
 def _condition_to_dict(condition: Condition) -> dict[str, Any]:

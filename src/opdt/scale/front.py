@@ -19,6 +19,7 @@ from opdt.engines.precision import most_precise
 from opdt.engines.search import Switches
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
+from opdt.problem.evidence import count_rules
 from opdt.problem.groups import check_groups
 from opdt.rules.lazy import check_lazy, lazy_kind
 from opdt.scale.answer import answer, unfinished
@@ -32,6 +33,7 @@ from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Table
+from opdt.verdict import Counts, Evidence
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
 SAMPLE, LEAST_SAMPLE, SAMPLE_SHARE = 100_000, 10_000, 32
@@ -149,7 +151,7 @@ def discover_partitioned(
         return _most_precise(question, summary, driver, chosen)
     search = PartitionedSearch(question, driver, chosen)
     search.run()
-    return replace(answer(search), objective=objective, details=_passes(question, driver))
+    return _told(replace(answer(search), objective=objective), question, driver)
 
 
 def _most_precise(
@@ -160,8 +162,26 @@ def _most_precise(
     callback = driver.clock.budget.progress
     if callback is not None:
         driver.tell = lambda progress: callback(pricer.tell(progress))
-    solution = most_precise(pricer)
-    return replace(solution, details=_passes(question, driver))
+    return _told(most_precise(pricer), question, driver)
+
+
+def _told(solution: Solution, question: Question, driver: Driver) -> Solution:
+    """A solution with what was read, and with what the rows say."""
+    seen = _passes(question, driver)
+    return replace(solution, details=seen, evidence=_evidence(question, solution, seen))
+
+
+def _evidence(question: Question, solution: Solution, seen: Passes) -> Evidence | None:
+    """What the rows say; None where weights were added up instead of rows, or nothing was."""
+    if solution.rule is None or not solution.covered or question.schema.weight is not None:
+        return None
+    n_class = seen.weights[seen.classes.index(solution.rule.label)]
+    numbers = (seen.n_rows, n_class, solution.covered, solution.covered - solution.errors)
+    # The distinct values of a number are not known; there are no more than rows.
+    n_rules = count_rules(question.problem, n_thresholds=seen.n_rows)
+    return Evidence(
+        Counts(*map(round, numbers)), n_rules, count_rules(question.problem, n_thresholds=1)
+    )
 
 
 def _check_column(argument: str, what: str, name: Any) -> None:

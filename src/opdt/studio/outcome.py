@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.analysis.permutation import PermutationTest
 from opdt.report import RuleReport, rule_report
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.rows import sentence
@@ -19,6 +20,7 @@ from opdt.solution import Solution, Status, StopReason
 from opdt.studio.regions import Region, region_of
 from opdt.studio.tables import Loaded, Part, Split
 from opdt.studio.work import Work
+from opdt.verdict import Verdict, judge
 
 MAX_WRONG = 200  # rows that are listed
 OTHER_COLUMNS = 8  # columns beside the rule's own that they are listed with
@@ -117,6 +119,13 @@ class Outcome:
     def is_proven(self) -> bool:
         """Whether nothing better is possible."""
         return self.solution.status.is_proven
+
+
+def verdict_of(outcome: Outcome | None, test: PermutationTest | None) -> Verdict | None:
+    """Whether all that is known speaks for the rule; None without one."""
+    if outcome is None or outcome.rule is None:
+        return None
+    return judge(outcome.solution.evidence, held_out=outcome.held_out, test=test)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from opdt.studio.advance import Advance, Teller
 from opdt.studio.history import History
 from opdt.studio.jobs import Job, Jobs
 from opdt.studio.observers import Observers
-from opdt.studio.outcome import Comparison, Outcome
+from opdt.studio.outcome import Comparison, Outcome, verdict_of
 from opdt.studio.questions import (
     check_columns,
     check_label,
@@ -26,16 +27,25 @@ from opdt.studio.questions import (
     question,
     trade_off_question,
 )
-from opdt.studio.solver import ALTERNATIVES_WITHIN, N_PERMUTATIONS, Solver
+from opdt.studio.solver import (
+    ALTERNATIVES_WITHIN,
+    N_PERMUTATIONS,
+    QUICK_PERMUTATIONS,
+    QUICK_SECONDS,
+    Solver,
+)
 from opdt.studio.tables import Loaded, load_dataset, load_file
 from opdt.studio.takeaway import Takeaway, make
 from opdt.studio.trade_off import TradeOff
 from opdt.studio.work import Pinned, Work
+from opdt.verdict import Verdict
 
-ANSWERS = ("outcome", "pins", "trade_off", "real", "alternatives")
+ANSWERS = ("outcome", "pins", "trade_off", "real", "verdict", "alternatives")
 TOPICS = ("data", "work", *ANSWERS, "progress", "busy", "error")
 # A trade-off takes many searches, so it is traced unasked only where one takes fewer seconds.
 QUICK = 3.0
+# A quick test begins where nothing was said for so many seconds: not while a slider moves.
+PAUSE = 0.3
 # A search that a newer one follows may still end within so many seconds.
 GRACE = 0.15
 
@@ -52,6 +62,8 @@ class Session:
     pins : tuple of Comparison
     trade_off : TradeOff or None
     real : PermutationTest or None
+    verdict : Verdict or None
+        On the rule of `outcome`, by all that is known: a quick permutation test is made unasked.
     alternatives : RashomonSet or None
     waiting : Work or None
         A project that was opened and waits for its file.
@@ -76,6 +88,8 @@ class Session:
         self.pins: tuple[Comparison, ...] = ()
         self.trade_off: TradeOff | None = None
         self.real: PermutationTest | None = None
+        self._chance: PermutationTest | None = None  # the quick test
+        self.verdict: Verdict | None = None
         self.alternatives: RashomonSet | None = None
 
     # -- who wants to hear ------------------------------------------------------------------
@@ -84,9 +98,10 @@ class Session:
         """Call `callback` with the news of a topic; returns what ends this.
 
         data: Loaded or None. work: Work. outcome: Outcome or None. pins: tuple of Comparison.
-        trade_off: TradeOff or None. real: PermutationTest or None. alternatives: RashomonSet or
-        None. progress: Advance. busy: frozenset of kinds of jobs ("load", "solve", "pins",
-        "trade_off", "real", "alternatives", "take …"). error: one sentence.
+        trade_off: TradeOff or None. real: PermutationTest or None. verdict: Verdict or None.
+        alternatives: RashomonSet or None. progress: Advance. busy: frozenset of kinds of jobs
+        ("load", "solve", "pins", "trade_off", "real", "chance", "alternatives", "take …").
+        error: one sentence.
         """
         return self._observers.subscribe(topic, callback)
 
@@ -271,6 +286,8 @@ class Session:
 
     def _ask(self, *, pins: bool) -> None:
         """Find the rule of the present work; what belonged to another question is dropped."""
+        self._jobs.drop("chance")
+        self._chance = None
         stale = ["real", "alternatives"]
         if self._traded is not None and trade_off_question(self.work) != self._traded:
             stale.append("trade_off")
@@ -296,11 +313,46 @@ class Session:
 
     def _answered(self, outcome: Outcome) -> None:
         self.outcome = outcome
+        self.verdict = verdict_of(outcome, None)
         self._observers.publish("outcome", outcome)
+        self._observers.publish("verdict", self.verdict)
         is_wanted = self.trade_off is None and "trade_off" not in self.busy
-        is_quick = outcome.is_proven and outcome.solution.seconds < QUICK
-        if is_wanted and is_quick and self.is_current:
+        is_quick = outcome.is_proven and outcome.solution.seconds < QUICK and self.is_current
+        if is_quick and outcome.rule is not None:
+            self._test_quickly()
+        if is_quick and is_wanted:
             self.ask_trade_off()
+
+    def _test_quickly(self) -> None:
+        """A short permutation test, for the verdict; nobody hears of it where it fails."""
+        solver, work = self._solver, self.work
+        assert solver is not None
+
+        def test(job: Job) -> PermutationTest | None:
+            if job.cancel.wait(PAUSE):
+                return None
+            with suppress(OpdtError):
+                return solver.is_it_real(
+                    work,
+                    n_permutations=QUICK_PERMUTATIONS,
+                    seconds=QUICK_SECONDS,
+                    cancel=job.cancel,
+                )
+            return None
+
+        self._jobs.start("chance", test, self._tested_quickly)
+
+    def _tested_quickly(self, test: PermutationTest | None) -> None:
+        self._chance = test
+        self._judge()
+
+    def _judge(self) -> None:
+        """Say again what is to be held of the rule, by the better of the two tests."""
+        self._set("verdict", verdict_of(self.outcome, self.real or self._chance))
+
+    def _tested(self, test: PermutationTest) -> None:
+        self._set("real", test)
+        self._judge()
 
     def _compare(self) -> None:
         solver, work = self._solver, self.work
@@ -339,7 +391,7 @@ class Session:
                 cancel=job.cancel,
                 progress=self._teller(job).repeats,
             ),
-            partial(self._set, "real"),
+            self._tested,
         )
 
     def ask_alternatives(self, within: float = ALTERNATIVES_WITHIN) -> None:
@@ -357,11 +409,12 @@ class Session:
     async def take(self, what: str, **options: Any) -> Takeaway | None:
         """A file to take away (see `opdt.studio.takeaway.make`); None where there is none."""
         solver, work, outcome = self._solver, self.work, self.outcome
+        test = self.real or self._chance
         if solver is None:
             self._fail("there is nothing to take away yet; choose data first.")
             return None
         found: Takeaway | None = await self._jobs.start(
-            f"take {what}", lambda job: make(what, solver, work, outcome, **options)
+            f"take {what}", lambda job: make(what, solver, work, outcome, test=test, **options)
         )
         return found
 

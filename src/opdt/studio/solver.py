@@ -28,6 +28,8 @@ from opdt.studio.work import Work
 from opdt.table import Table
 
 N_PERMUTATIONS = 999
+# A quick test is made unasked, for the verdict beside the rule.
+QUICK_PERMUTATIONS, QUICK_SECONDS = 99, 10.0
 ALTERNATIVES_WITHIN = 0.01
 MAX_ALTERNATIVES = 500
 TRADE_OFF_SECONDS = 20.0  # it is traced unasked, and may not take a processor for long
@@ -143,6 +145,7 @@ class Solver:
         work: Work,
         *,
         n_permutations: int = N_PERMUTATIONS,
+        seconds: float | None = None,
         cancel: threading.Event | None = None,
         progress: Callable[[RepeatProgress], None] | None = None,
     ) -> PermutationTest:
@@ -151,7 +154,7 @@ class Solver:
             self.table(work),
             n_permutations=n_permutations,
             seed=work.seed,
-            budget=Budget(threads=1, cancel=cancel),
+            budget=Budget(seconds=seconds, threads=1, cancel=cancel),
             progress=progress,
             **_settings(work),
         )

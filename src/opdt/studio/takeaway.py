@@ -7,11 +7,12 @@ import threading
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from opdt.analysis.permutation import PermutationTest
 from opdt.errors import InputError
 from opdt.rules import Rule
 from opdt.rules.rule_json import rule_to_json
 from opdt.studio.code import script
-from opdt.studio.outcome import Outcome
+from opdt.studio.outcome import Outcome, verdict_of
 from opdt.studio.solver import Solver
 from opdt.studio.work import Work
 
@@ -37,6 +38,7 @@ def make(
     *,
     dialect: str = "duckdb",
     title: str | None = None,
+    test: PermutationTest | None = None,
 ) -> Takeaway:
     """One file; blocks, a report for a second or more.
 
@@ -53,6 +55,8 @@ def make(
         Of SQL; see `opdt.rules.export.dialects`.
     title : str, optional
         Of the report.
+    test : PermutationTest, optional
+        Of the search that found the outcome, for the verdict.
     """
     if what not in KINDS:
         raise InputError(f"'what' must be one of {', '.join(KINDS)}, got {what!r}.")
@@ -64,17 +68,22 @@ def make(
     if outcome is None:
         raise InputError("there is no rule yet; wait until one is found.")
     if what == "report":
-        content = html_report(solver, outcome, title)
+        content = html_report(solver, outcome, title, test)
         return Takeaway(f"{stem}-report.html", content.encode(), "text/html")
     rule = _rule(outcome)
     if what == "json":
-        text = rule_to_json(rule, _info(outcome)) + "\n"
+        text = rule_to_json(rule, _info(outcome, test)) + "\n"
         return Takeaway(f"{stem}-rule.json", text.encode(), "application/json")
     text = rule.to_sql_case(dialect, types=_types(solver, outcome)) + "\n"
     return Takeaway(f"{stem}-rule.sql", text.encode("utf-8", "backslashreplace"), "application/sql")
 
 
-def html_report(solver: Solver, outcome: Outcome, title: str | None = None) -> str:
+def html_report(
+    solver: Solver,
+    outcome: Outcome,
+    title: str | None = None,
+    test: PermutationTest | None = None,
+) -> str:
     """The page of `opdt.report` about the rule, with training and held-out rows."""
     from opdt.report.report import report
 
@@ -91,6 +100,7 @@ def html_report(solver: Solver, outcome: Outcome, title: str | None = None) -> s
             # Many searches, for which others would wait; not where one of them takes long.
             path=outcome.is_proven and outcome.solution.seconds < QUICK,
             settings=work.arguments(),
+            test=test,
         )
         return page.html()
 
@@ -107,14 +117,15 @@ def _types(solver: Solver, outcome: Outcome) -> Any:
     return column_types(solver.split(outcome.work).train.X)
 
 
-def _info(outcome: Outcome) -> dict[str, Any]:
+def _info(outcome: Outcome, test: PermutationTest | None) -> dict[str, Any]:
     """What is written beside the rule for people."""
-    solution = outcome.solution
+    solution, verdict = outcome.solution, verdict_of(outcome, test)
     found: dict[str, Any] = {
         "status": str(solution.status),
         "vi": solution.value,
         "bound": solution.bound,
         "w": outcome.work.w,
+        "verdict": None if verdict is None else verdict.to_dict(),
     }
     for name, report in (("train", outcome.train), ("held_out", outcome.held_out)):
         if report is not None:

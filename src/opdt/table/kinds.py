@@ -30,6 +30,11 @@ def unknown_column(name: object, names: Sequence[str]) -> InputError:
 def check_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Kind]:
     """Return the per-column overrides as `Kind` values, refusing unknown names and kinds."""
     chosen: dict[str, Kind] = {}
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(
+            f"'kinds' must map columns to 'numeric' or 'categorical', got {type(kinds).__name__}; "
+            "write {'zip': 'categorical'}."
+        )
     for name, kind in (kinds or {}).items():
         if name not in names:
             raise unknown_column(name, names)

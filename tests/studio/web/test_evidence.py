@@ -225,3 +225,38 @@ def test_without_held_out_rows_there_is_one_part():
     assert list(wrong_parts(irises.solver.solve(irises.first))) == ["train", "held-out"]
     assert list(wrong_parts(irises.solver.solve(irises.first.change(held_out=0.0)))) == ["train"]
     assert wrong_parts(None) == {}
+
+
+# -- the verdict -----------------------------------------------------------------------------------
+
+
+def colours(page) -> tuple[str, str]:
+    """The colours of the word of the verdict and of the proof."""
+    script = "return getComputedStyle(document.querySelector(arguments[0])).color"
+    return tuple(
+        page.execute_script(script, f"[data-testid={name}]") for name in ("verdict-level", "badge")
+    )
+
+
+def test_the_verdict_stands_beside_the_proof_and_green_is_for_supported_only(page, tmp_path):
+    open_dataset(page, "tumours")
+    wait_for(lambda: "(p = 0.010)" in text_of(page, "verdict-reason"))  # a test nobody asked for
+    assert text_of(page, "verdict-level") == "Supported"
+    assert "held-out rows" in text_of(page, "verdict-reason")
+    green, blue = colours(page)
+    assert green != blue
+    draw = random.Random(1)
+    lines = [f"{draw.randrange(50)},{draw.choice('xyz')},{draw.choice('uv')}" for _ in range(150)]
+    (tmp_path / "noise.csv").write_text("\n".join(["a,b,y", *lines]))
+    page.find_element("css selector", "[data-testid=upload-input]").send_keys(
+        str(tmp_path / "noise.csv")
+    )
+    wait_for(lambda: "noise.csv" in text_of(page, "data-summary"))
+    choose(page, "label", "y")
+    answered(page, 10.0)
+    wait_for(lambda: "no rarity" in text_of(page, "verdict-reason"))
+    assert text_of(page, "verdict-level") == "Not supported"
+    assert "Do not rely on it" in text_of(page, "verdict-cure")
+    red, proof = colours(page)
+    assert proof == blue
+    assert red not in (green, blue)

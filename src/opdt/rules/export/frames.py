@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 from operator import and_, or_
@@ -11,7 +12,7 @@ from typing import Any
 from opdt.optional import require
 from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, Form, check_labels
-from opdt.rules.export.numbers import is_single
+from opdt.rules.export.numbers import EXACT, is_single, nearest_double
 from opdt.rules.export.plan import ColumnType, Test, plan
 from opdt.rules.export.recorder import Recorder
 
@@ -53,17 +54,43 @@ class _Frames(ABC):
             return self.missing(test)
         if test.op is Op.PRESENT:
             return self.present(test)
-        values = [self.value(value) for value in test.values]
-        column = self.column(test)
+        if test.op is Op.IN:
+            return self.one_of(test)
+        column, value = self.column(test), self.value(test.values[0])
+        double = nearest_double(test.values[0])
+        if double is not None:
+            return self.exactly(test, column, value, double)
         if test.op is Op.GE:
-            return column >= values[0]
+            return column >= value
         if test.op is Op.LT:
-            return column < values[0]
-        if test.op is Op.NE:
-            return self.differs(column, test, values[0])
-        if test.type is ColumnType.TEXT and values:
-            return self.is_text(column, values)
-        return reduce(or_, [column == value for value in values] or [self.everywhere(False)])
+            return column < value
+        return self.differs(column, test, value)
+
+    def one_of(self, test: Test) -> Any:
+        """Whether a column has one of several values."""
+        if test.type is ColumnType.TEXT and test.values:
+            return self.is_text(self.column(test), [self.value(each) for each in test.values])
+        # Each with the column as it is compared with that value.
+        single = [replace(test, values=(value,)) for value in test.values]
+        return reduce(or_, map(self.equals, single)) if single else self.everywhere(False)
+
+    def equals(self, test: Test) -> Any:
+        """Whether a column has the one value of a test."""
+        column, double = self.column(test), nearest_double(test.values[0])
+        same = column == self.value(test.values[0])
+        return same if double is None else same & (column != double)
+
+    def exactly(self, test: Test, column: Any, value: Any, double: int) -> Any:
+        """A comparison with a whole number that is no double, for a column that may hold doubles.
+
+        These are compared with the nearest double: it is taken out, or put in.
+        """
+        below = double < test.values[0]
+        if test.op is Op.GE:
+            return (column >= value) & (column != double) if below else column >= value
+        if test.op is Op.LT:
+            return (column < value) | (column == double) if below else column < value
+        return self.differs(column, test, value) | (column == double)
 
     @abstractmethod
     def covers(self, fires: Any) -> Any:
@@ -124,14 +151,18 @@ class _Pandas(_Frames):
         return self.pd.Series(value, index=self.df.index, **options)
 
     def column(self, test: Test) -> Any:
-        return self.df[test.feature]
+        column = self.df[test.feature]
+        # Dates of any type, with a time zone or without, which then means UTC.
+        return self.pd.to_datetime(column, utc=True) if test.type is ColumnType.DATE else column
 
     def value(self, value: Any) -> Any:
         if isinstance(value, datetime):
-            return self.pd.Timestamp(str(value))
+            return self.pd.Timestamp(str(value), tz="UTC")
+        if isinstance(value, int) and value >= 2**63 and value < 2**64:
+            return self.np.uint64(value)  # Arrow reads a plain one as signed
         if not isinstance(value, float):
             return value
-        if is_single(value):
+        if is_single(value) and abs(value) < EXACT:
             return int(value) if value.is_integer() else value
         # A plain 0.1 would be rounded to single precision beside a column of such floats.
         return self.np.float64(value)
@@ -178,6 +209,9 @@ class _Polars(_Frames):
 
     def column(self, test: Test) -> Any:
         column = self.named(test.feature)
+        if test.type is ColumnType.DATE:
+            # With a time zone or without, which then means UTC.
+            return column.cast(self.pl.Datetime("us", "UTC"))
         if test.type is not ColumnType.NUMBER:
             return column
         if any(isinstance(value, float) for value in test.values):
@@ -187,7 +221,7 @@ class _Polars(_Frames):
     def value(self, value: Any) -> Any:
         if isinstance(value, datetime):
             parts = [value.year, value.month, value.day, value.hour, value.minute, value.second]
-            return self.pl.datetime(*parts, value.microsecond)
+            return self.pl.datetime(*parts, value.microsecond, time_zone="UTC")
         return value
 
     def differs(self, column: Any, test: Test, value: Any) -> Any:

@@ -27,6 +27,20 @@ def is_whole(value: Any) -> bool:
     return bool(-(2**63) <= value < 2**64 and abs(value) >= EXACT and value == math.floor(value))
 
 
+def nearest_double(value: Any) -> int | None:
+    """The double that a column of doubles is compared with in the place of a whole number.
+
+    None where that is the number itself, or lies beyond all doubles.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) <= EXACT:
+        return None
+    try:
+        double = int(float(value))
+    except OverflowError:
+        return None
+    return None if double == value else double
+
+
 def next_double(value: Any) -> float:
     """The smallest double that is not below a number: it parts all doubles as the number does."""
     try:

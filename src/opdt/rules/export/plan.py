@@ -90,6 +90,11 @@ def plan(rules: Sequence[Rule], types: Mapping[str, str] | None) -> list[list[Te
 def check_types(types: Mapping[str, str] | None) -> dict[str, ColumnType]:
     """The types as given, with their names checked."""
     known = {}
+    if types is not None and not isinstance(types, Mapping):
+        raise InputError(
+            f"'types' must map columns to what they hold, got {type(types).__name__}; "
+            "write {'age': 'integer'}, or take column_types(X)."
+        )
     for feature, name in (types or {}).items():
         if name not in GIVEN:
             raise InputError(

@@ -10,7 +10,7 @@ from opdt.errors import InputError
 from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, check_labels
 from opdt.rules.export.dialects import NaN, find_dialect
-from opdt.rules.export.numbers import is_single
+from opdt.rules.export.numbers import is_single, nearest_double
 from opdt.rules.export.plan import ColumnType, Test, plan
 from opdt.rules.export.sql_literals import Literals, Tree
 
@@ -124,14 +124,27 @@ class _Writer(Literals):
             return self.one_of(column, test)
         (value,) = (self.value(each, test) for each in test.values)
         compare = {Op.GE: exp.GTE, Op.LT: exp.LT, Op.NE: exp.NEQ}[test.op]
-        return compare(this=column, expression=value)
+        tree = compare(this=column, expression=value)
+        # Doubles are compared with the nearest double, which is taken out, or put in.
+        double = nearest_double(test.values[0]) if test.type is ColumnType.NUMBER else None
+        if double is None or (test.op is not Op.NE and double > test.values[0]):
+            return tree
+        join, same = (exp.And, exp.NEQ) if test.op is Op.GE else (exp.Or, exp.EQ)
+        return join(this=tree, expression=same(this=column.copy(), expression=self.number(double)))
 
     def one_of(self, column: Tree, test: Test) -> Tree:
         """Whether a column has one of several values, each compared for itself where it matters.
 
         In a list, PostgreSQL would round all numbers to the precision of the column.
         """
-        alone = [v for v in test.values if isinstance(v, float) and not is_single(v)]
+        near = {
+            v: nearest_double(v) if test.type is ColumnType.NUMBER else None for v in test.values
+        }
+        alone = [
+            v
+            for v in test.values
+            if near[v] is not None or (isinstance(v, float) and not is_single(v))
+        ]
         listed = [v for v in test.values if v not in alone]
         if len(listed) == 1:
             alone, listed = [*listed, *alone], []
@@ -140,7 +153,12 @@ class _Writer(Literals):
             values = [self.value(value, test) for value in listed]
             parts.append(exp.In(this=column.copy(), expressions=values))
         for value in alone:
-            parts.append(exp.EQ(this=column.copy(), expression=self.value(value, test)))
+            tree: Tree = exp.EQ(this=column.copy(), expression=self.value(value, test))
+            double = near[value]
+            if double is not None:
+                not_it = exp.NEQ(this=column.copy(), expression=self.number(double))
+                tree = exp.Paren(this=exp.And(this=tree, expression=not_it))
+            parts.append(tree)
         return _joined(exp.Or, parts) if parts else self.constant(False)
 
     def operand(self, test: Test) -> Tree:

@@ -32,6 +32,8 @@ class Literals:
 
     def column(self, feature: str) -> Tree:
         """A column by its exact name."""
+        if not feature and self.dialect.name != "sqlite":
+            raise InputError(f"{self.dialect.name} has no columns without a name; rename it.")
         return exp.column(exp.Identifier(this=_checked(feature, "name"), quoted=True))
 
     def label(self, label: Any) -> Tree:

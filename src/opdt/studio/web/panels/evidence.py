@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdt.analysis.permutation import PermutationTest, format_p_value
+from opdt.analysis.permutation import PermutationTest
 from opdt.report.formats import format_seconds
 from opdt.solution import StopReason
 from opdt.studio.advance import Advance
@@ -14,6 +14,7 @@ from opdt.studio.web.panels.controls import number
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel, short
+from opdt.verdict import format_p_value
 
 PAGE = 10  # rows that are shown at a time
 _PARTS = {"train": "training rows", "held-out": "held-out rows"}
@@ -198,7 +199,7 @@ def result_words(test: PermutationTest) -> dict[str, str]:
     chance = "hardly ever makes" if test.is_significant else "may well make"
     return {
         "p": f"p = {format_p_value(test.p_value)}",
-        "tone": "good" if test.is_significant else "open",
+        "tone": "" if test.is_significant else "open",
         "says": (
             f"Of {test.n_done:,} tables with the classes dealt to the rows at random, {number_of} "
             f"had any rule with as large a VI, so chance alone {chance} such a rule."

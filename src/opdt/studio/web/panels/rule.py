@@ -7,6 +7,7 @@ from typing import Any
 
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_seconds, format_share
+from opdt.report.rows import sentence
 from opdt.solution import Status, StopReason
 from opdt.studio.advance import Advance
 from opdt.studio.outcome import Outcome
@@ -18,6 +19,7 @@ from opdt.studio.web.panels.wording import advice, sentence_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel
 from opdt.studio.work import MAX_SECONDS
+from opdt.verdict import Level, Verdict
 
 # A search that takes less is over before anyone could read that it is under way.
 _SHOWN_AFTER = 0.3  # seconds
@@ -43,6 +45,7 @@ class _RulePanel:
         self._session = session
         self._revision = 0
         self._search: dict[str, Any] | None = None
+        self._testing = False  # whether a quick test is under way
         self._later: asyncio.TimerHandle | None = None
         with panel("The rule", "rule-panel") as self._section:
             self._rule = RuleView(**self._state())
@@ -58,6 +61,7 @@ class _RulePanel:
             ("data", self._show_rule),
             ("work", self._hear_work),
             ("busy", self._hear_busy),
+            ("verdict", self._hear_verdict),
             ("progress", self._hear_progress),
         ):
             listen(session, topic, heard)
@@ -79,12 +83,15 @@ class _RulePanel:
     def _state(self) -> dict[str, Any]:
         outcome = self._session.outcome
         told = (
-            {"idle": _next_step(self._session), "parts": []} if outcome is None else _told(outcome)
+            {"idle": _next_step(self._session), "parts": []}
+            if outcome is None
+            else _told(outcome, self._session.verdict)
         )
         return {
             "revision": self._revision,
             "price": None if outcome is None else outcome.work.w,
             "search": self._search,
+            "testing": self._testing,
             "stale": self._search is not None and outcome is not None,
             **told,
         }
@@ -102,7 +109,14 @@ class _RulePanel:
         if self._session.outcome is None:
             self._show_rule()
 
+    def _hear_verdict(self, _: object) -> None:
+        if self._session.is_current:
+            self._show_rule()
+
     def _hear_busy(self, kinds: frozenset[str]) -> None:
+        if ("chance" in kinds) != self._testing:
+            self._testing = "chance" in kinds
+            self._show_rule()
         if "solve" in kinds:
             if self._later is None:
                 loop = asyncio.get_running_loop()
@@ -129,21 +143,39 @@ class _RulePanel:
         self._show_rule()
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+# Green is for a rule that the rows speak for; that it is proven the best does not make it true.
+_TONES = {Level.SUPPORTED: "good", Level.WEAK: "open", Level.NOT_SUPPORTED: "bad"}
+
+
+def _told(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
     """What is said of an outcome."""
     solution = outcome.solution
     report = outcome.train
     dock = ""
     if report is not None:
-        dock = f"{format_share(report.precision)} precise, {report.covered:,} rows, {outcome.badge}"
+        judged = "" if verdict is None else f"{verdict.level}; "
+        dock = (
+            f"{judged}{format_share(report.precision)} precise, {report.covered:,} rows, "
+            f"{outcome.badge}"
+        )
     return {
         "parts": sentence_parts(outcome),
         "badge": outcome.badge if outcome.is_proven else _stopped(outcome),
-        "tone": "good" if outcome.is_proven else "open",
+        "tone": "" if outcome.is_proven else "open",
+        "verdict": None if verdict is None else _judged(verdict),
         "proof": _proof(outcome),
         "advice": advice(outcome),
         "again": None if outcome.is_proven else _again_words(solution.stopped_by, outcome),
         "dock": dock,
+    }
+
+
+def _judged(verdict: Verdict) -> dict[str, str]:
+    return {
+        "tone": _TONES[verdict.level],
+        "level": str(verdict.level).capitalize(),
+        "reason": sentence(verdict.reason),
+        "cure": verdict.cure,
     }
 
 

@@ -1,4 +1,4 @@
-/* The rule in words, what is proven, and how far a search is. */
+/* The rule in words, what is proven, whether the rows speak for it, and how far a search is. */
 export default {
   props: { state: String },
   emits: ["stop", "again"],
@@ -30,6 +30,14 @@ export default {
         <span class="rule-proof" data-testid="proof" v-if="it.proof">{{ it.proof }}</span>
         <button type="button" class="rule-button" data-testid="again" v-if="it.again"
           @click="$emit('again')">{{ it.again }}</button>
+      </div>
+      <div class="rule-verdict" :class="it.verdict.tone" data-testid="verdict" role="status" aria-live="polite"
+        v-if="it.verdict">
+        <p><b data-testid="verdict-level">{{ it.verdict.level }}</b>
+          <span data-testid="verdict-reason">{{ it.verdict.reason }}</span></p>
+        <p class="studio-soft" data-testid="verdict-cure"
+          ><template v-if="it.testing">A quick test against chance is under way …</template
+          ><template v-else>{{ it.verdict.cure }}</template></p>
       </div>
       <div class="rule-search" data-testid="searching" v-if="it.search">
         <progress max="1" :value="it.search.share" aria-label="Share of the search that is done"></progress>

@@ -1,0 +1,64 @@
+"""How many rules a problem has, and what its rows say about one of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from opdt.problem.chains import Level
+from opdt.problem.coded import CodedRule
+from opdt.problem.problem import Problem
+from opdt.rules import Op
+from opdt.verdict import Counts, Evidence
+
+
+def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
+    """What the rows of the table say; those of weight 0 are not there."""
+    fires, wrong = problem.cover(rule.conditions), problem.objective.wrong(rule.label)
+    if problem.table.weights is not None:
+        there = problem.table.weights > 0
+        fires, wrong = fires[there], wrong[there]
+    covered = int(fires.sum())
+    counts = Counts(
+        n_rows=len(wrong),
+        n_class=len(wrong) - int(wrong.sum()),
+        covered=covered,
+        correct=covered - int((fires & wrong).sum()),
+    )
+    return Evidence(counts, *problem.n_rules)
+
+
+def count_rules(problem: Problem, n_thresholds: int | None = None) -> int:
+    """An upper limit on the number of rules, over all classes.
+
+    Rules that differ in a threshold are different ones, whether or not they cover the same rows.
+    `n_thresholds` of a feature and direction takes the place of those in the table.
+    """
+    conditions = {
+        level: _conditions(problem, level, n_thresholds)
+        for chain in problem.chains
+        for level in chain
+    }
+    # At each level one condition, or none; levels that are alike have no order.
+    return len(problem.objective.labels) * sum(
+        math.prod(
+            math.comb(conditions[level] + times, times) for level, times in Counter(chain).items()
+        )
+        for chain in problem.chains
+    )
+
+
+def _conditions(problem: Problem, level: Level, n_thresholds: int | None) -> int:
+    n_conditions = 0
+    for feature in level.features:
+        n_values = problem.table.columns[feature].n_values
+        for op in problem.ops_of(feature, right=level.right, left=level.left):
+            if op.is_threshold:
+                n_conditions += max(0, n_values - 1) if n_thresholds is None else n_thresholds
+            elif op is Op.IN:
+                n_conditions += 2**n_values
+            elif op.needs_value:
+                n_conditions += n_values
+            else:
+                n_conditions += 1
+    return n_conditions
