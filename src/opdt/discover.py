@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -37,7 +38,8 @@ def discover(
     target: Any = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -72,7 +74,12 @@ def discover(
     constraints : Constraints or mapping of its arguments, optional
     sample_weight : array-like of shape (n_rows,), optional
         For partitions the name of a column.
-    kinds : mapping of column to "numeric" or "categorical", optional
+    roles : mapping of column to role, optional
+        What to take a column for, where its content suggests otherwise: "numeric",
+        "categorical", "date", "date:hour", "yes/no", "id", "ignored", …; see
+        [which columns are used, and why](guides/columns.md).
+    missing : list of values, or mapping of column to such lists, optional
+        Cells that mean that there is no value, such as 9999.
     engine : str or Engine
         See `opdt.engine_names()`.
     time_limit : float, optional
@@ -110,7 +117,8 @@ def discover(
 
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
-            constraints=constraints, sample_weight=sample_weight, kinds=kinds, budget=clock.budget,
+            constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+            budget=clock.budget,
         )  # fmt: skip
     shape, file_groups = resolve_structure(structure, max_depth)
     demands = resolve_constraints(constraints)
@@ -118,7 +126,7 @@ def discover(
         if not isinstance(X, Table):
             X = open_source(X)  # a file is read in one go
             clock.check()
-        table = resolve_table(X, y, sample_weight, kinds, clock)
+        table = resolve_table(X, y, sample_weight, roles, clock, missing)
     except Expired as stop:
         empty = demands.min_coverage == 0
         return Solution(
@@ -138,7 +146,7 @@ def discover(
         target=target,
         constraints=demands,
     )
-    return chosen.solve(problem, clock)
+    return replace(chosen.solve(problem, clock), plan=table.plan)
 
 
 def _most(n_rows: int, sample_weight: Any) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 from opdt.errors import InputError
 from opdt.machine import available, cores
 from opdt.rules import Rule
+from opdt.table import Plan
 
 
 class Status(StrEnum):
@@ -231,6 +232,8 @@ class Solution:
         Row weights of more digits than can be added exactly are rounded (see "Whole numbers" in
         the architecture page), and all numbers here are those of the rounded weights. With the
         very weights given, the VI of any rule differs by at most this; 0 where none was rounded.
+    plan : Plan or None
+        What each column was taken for, why, and what was changed; from `discover` only.
     """
 
     rule: Rule | None
@@ -246,6 +249,7 @@ class Solution:
     engine: str = ""
     details: Any = None
     rounding: float = 0.0
+    plan: Plan | None = None
 
     @property
     def gap(self) -> float:

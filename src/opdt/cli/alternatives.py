@@ -99,7 +99,7 @@ def alternatives(
     near = None if within is None else read_within(within)
     with notes(shown=not quiet):
         source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        table = given.build_table(source, target, given.roles_of(source, numeric, categorical))
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

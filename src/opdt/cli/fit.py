@@ -131,8 +131,8 @@ def _fit_table(
     limit = settings["seconds"]
     clock = Budget(seconds=limit).start()
     source = given.open_data(data, written)
-    kinds = given.kinds_of(source, wishes.numeric, wishes.categorical)
-    table = given.build_table(source, wishes.target, kinds)
+    roles = given.roles_of(source, wishes.numeric, wishes.categorical)
+    table = given.build_table(source, wishes.target, roles)
     left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,
@@ -150,13 +150,13 @@ def _fit_pieces(
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
-    kinds = {"numeric": wishes.numeric, "categorical": wishes.categorical}
-    with open_pieces(data, wishes.target, dask=dask, **kinds) as pieces:
+    roles = {"numeric": wishes.numeric, "categorical": wishes.categorical}
+    with open_pieces(data, wishes.target, dask=dask, **roles) as pieces:
         solution = solve(
             pieces.source,
             wishes.target,
             target=None if wishes.label is None else pieces.class_of(wishes.label),
-            kinds=pieces.kinds,
+            roles=pieces.roles,
             constraints=wishes.demands(pieces.names),
             **settings,
         )

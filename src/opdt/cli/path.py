@@ -99,7 +99,7 @@ def path(
         if test is not None:
             unseen = given.read_data(test, written)
         source = open_source(rows)
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        table = given.build_table(source, target, given.roles_of(source, numeric, categorical))
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

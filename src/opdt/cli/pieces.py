@@ -25,11 +25,11 @@ if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
 
 @dataclass(frozen=True)
 class Pieces:
-    """What `discover` takes, the names of the features, their kinds, and the target."""
+    """What `discover` takes, the names of the features, their roles, and the target."""
 
     source: Any
     names: tuple[str, ...]
-    kinds: Mapping[str, str]
+    roles: Mapping[str, str]
     target: Layout
 
     def class_of(self, text: str) -> Any:
@@ -68,15 +68,15 @@ def open_pieces(
         **dict.fromkeys(columns(numeric, names), "numeric"),
         **dict.fromkeys(columns(categorical, names), "categorical"),
     }
-    schema = agree(sources, target, kinds=asked)
-    kinds = {layout.name: str(layout.kind) for layout in schema.features}
+    schema = agree(sources, target, roles=asked)
+    roles = {layout.name: str(layout.kind) for layout in schema.features}
     if dask is None:
-        yield Pieces(paths, names, kinds, schema.target)
+        yield Pieces(paths, names, roles, schema.target)
         return
     from opdt.scale.lazy import dask_frame
 
     with _client(dask):
-        yield Pieces(dask_frame(paths, schema), names, kinds, schema.target)
+        yield Pieces(dask_frame(paths, schema), names, roles, schema.target)
 
 
 def check_plain(written: Mapping[str, str | None]) -> None:

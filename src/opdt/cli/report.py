@@ -67,8 +67,8 @@ def report(
         if test is not None:
             unseen = given.read_data(test, written)
         source = open_source(rows)
-        kinds = given.kinds_of(source, numeric, categorical)
-        table = given.build_table(source, target, kinds)
+        roles = given.roles_of(source, numeric, categorical)
+        table = given.build_table(source, target, roles)
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,
@@ -93,7 +93,7 @@ def report(
                 *tested,
                 title=title or f"The best rule for {target} in {data.name}",
                 permutations=permutations,
-                settings={**settings, "kinds": kinds},
+                settings={**settings, "roles": roles},
             )
     page.save(out)
     if not quiet:

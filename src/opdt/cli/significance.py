@@ -117,7 +117,7 @@ def significance(
         if test_rows is not None:
             unseen = given.read_data(test_rows, written)
         source = open_source(rows)
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        table = given.build_table(source, target, given.roles_of(source, numeric, categorical))
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

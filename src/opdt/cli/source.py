@@ -72,21 +72,21 @@ def part_rows(frame: Any, share: float | None, seed: int) -> tuple[Any, Any]:
     return rows.filter((~held).tolist()).to_native(), rows.filter(held.tolist()).to_native()
 
 
-def kinds_of(
+def roles_of(
     source: Source, numeric: Sequence[str] | None, categorical: Sequence[str] | None
 ) -> dict[str, str]:
-    """The kinds of columns that the options ask for."""
+    """The roles of columns that the options ask for."""
     return {
         **dict.fromkeys(columns(numeric, source.names), "numeric"),
         **dict.fromkeys(columns(categorical, source.names), "categorical"),
     }
 
 
-def build_table(source: Source, target: str, kinds: Mapping[str, str] | None = None) -> Table:
+def build_table(source: Source, target: str, roles: Mapping[str, str] | None = None) -> Table:
     """The table of a file's columns."""
     from opdt.arguments import resolve_table
 
-    table = resolve_table(source, target, None, kinds)
+    table = resolve_table(source, target, None, roles)
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")
     if all(column.n_values == 0 for column in table.columns):

@@ -98,9 +98,13 @@ class Rule(Exports):
         for feature in self.features:
             conditions = [c for c in self._conditions if c.feature == feature]
             numeric = any(c.op.is_threshold for c in conditions)
-            values, missing = raw_column(source, feature, kind="numeric" if numeric else None)
-            for condition in conditions:
-                fires &= condition.holds(values, missing)
+            for reading in dict.fromkeys(c.reading for c in conditions):
+                values, missing = raw_column(
+                    source, feature, kind="numeric" if numeric else None, reading=reading
+                )
+                for condition in conditions:
+                    if condition.reading == reading:
+                        fires &= condition.holds(values, missing)
         return fires
 
     def to_sql_case(

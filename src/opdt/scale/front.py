@@ -79,7 +79,7 @@ def discover_partitioned(
     target: Any = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: str | None = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
     features: Sequence[str] | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -127,7 +127,7 @@ def discover_partitioned(
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
-    schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
+    schema = agree(scanner.sources(), y, weight=sample_weight, roles=roles, features=features)
     schema = replace(schema, idle=_check_wishes(schema, wishes))
     driver = Driver(scanner, limits.start(), max_passes)
     try:
