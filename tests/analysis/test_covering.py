@@ -56,7 +56,7 @@ def test_each_rule_is_what_discover_finds_on_the_rows_that_are_left(problem, mos
         rest = {name: [values[row] for row in rows] for name, values in data.items()}
         # A column with nothing left in it would be read as numeric, whatever it was.
         assume(all(any(cell is not None for cell in rest[name]) for name in kinds))
-        part = Table.build(rest, labels[left], sample_weight=weights, kinds=kinds, warn=False)
+        part = Table.build(rest, labels[left], sample_weight=weights, roles=kinds, warn=False)
         expected = discover(part, **asked, w=w, engine="exhaustive")
         if expected.rule is None or expected.value <= 0:
             assert found.ended_by is Ending.NO_PATTERN, describe(problem)

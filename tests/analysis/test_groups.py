@@ -234,7 +234,7 @@ class TestCorrelation:
     @given(tables(), st.floats(0, 1))
     def test_clusters_part_the_features_and_hold_the_threshold(self, X, threshold):
         kinds = kinds_of(X)
-        groups = correlation_groups(X, threshold=threshold, kinds=kinds)
+        groups = correlation_groups(X, threshold=threshold, roles=kinds)
         found = [name for name in groups.custom if name.startswith("cluster_")]
         assert members(groups, *found) == sorted(X)
         assert len(groups.custom["representatives"]) == len(found)

@@ -62,8 +62,8 @@ def test_widths_and_levels_may_differ_between_files(tmp_path: Path) -> None:
     for i, columns in enumerate((one, two, none)):
         pq.write_table(pa.table(columns), tmp_path / f"{i}.parquet")
     cells = {"a": [1, 2, 3, 2.5, None, 4, None, None], "t": [*"xxyz", None, *"xyz"]}
-    expected = opdt.discover(cells, [0, 1, 1, 0, 0, 1, 1, 0], w=2, kinds={"t": "categorical"})
-    solution = discover_partitioned(tmp_path, "y", w=2, kinds={"t": "categorical"})
+    expected = opdt.discover(cells, [0, 1, 1, 0, 0, 1, 1, 0], w=2, roles={"t": "categorical"})
+    solution = discover_partitioned(tmp_path, "y", w=2, roles={"t": "categorical"})
     assert shown(solution) == shown(expected)
 
 
@@ -233,7 +233,7 @@ def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:
 def test_numbers_in_text_are_refused_where_they_are_asked_for(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": ["1", "2"], "y": [0, 1]}), tmp_path / "a.parquet")
     with pytest.raises(UnsupportedProblem, match="'a' holds text, and numbers in text are not"):
-        discover_partitioned(tmp_path, "y", kinds={"a": "numeric"})
+        discover_partitioned(tmp_path, "y", roles={"a": "numeric"})
 
 
 PEAK = """

@@ -80,8 +80,8 @@ def test_a_sparse_matrix_gives_the_table_of_its_dense_cells(
     before = matrix.copy()
     y = np.arange(len(cells)) % 2
     kinds = {"x0": "categorical"} if categorical else None
-    expected = Table.build(cells, y, kinds=kinds, warn=False)
-    assert_same(Table.build(matrix, y, kinds=kinds, warn=False), expected)
+    expected = Table.build(cells, y, roles=kinds, warn=False)
+    assert_same(Table.build(matrix, y, roles=kinds, warn=False), expected)
     source = SparseSource(matrix)
     for _ in range(3):
         for j in range(cells.shape[1]):

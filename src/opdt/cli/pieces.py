@@ -16,7 +16,7 @@ from opdt.errors import InputError
 from opdt.machine import format_size
 from opdt.optional import require
 from opdt.solution import Solution
-from opdt.table import Table
+from opdt.table import Plan, Table
 
 if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
     from opdt.scale import Passes
@@ -107,7 +107,7 @@ def class_table(solution: Solution) -> Table:
     if not seen.classes:
         return Table((), np.zeros(0, np.int32), np.zeros(0))
     rows = {"class": list(range(len(seen.classes)))}
-    return Table.build(rows, list(seen.classes), sample_weight=seen.weights, warn=False)
+    return Table.build(rows, list(seen.classes), sample_weight=seen.weights, roles=Plan(), warn=False)
 
 
 def reading(solution: Solution) -> tuple[str, str]:

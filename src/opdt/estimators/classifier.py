@@ -49,6 +49,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     target : class, optional
         The class to find a rule for; the best over all classes if left out.
     constraints : Constraints or mapping of its arguments, optional
+    roles, missing
+        What columns are taken for, and cells that mean no value; as in `opdt.discover`.
     engine : str or Engine
         See `opdt.engine_names()`.
     time_limit : float, optional
@@ -67,7 +69,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     status_ : Status
         What is proven: optimal, feasible, no_pattern, infeasible, unknown.
     solution_ : Solution
-        Everything the engine reports.
+        Everything the engine reports; `solution_.plan` says what each column was taken for.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -91,6 +93,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -102,6 +106,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.groups = groups
         self.target = target
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -150,6 +156,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups=self.groups,
             target=self.target,
             constraints=self.constraints,
+            roles=self.roles,
+            missing=self.missing,
             sample_weight=sample_weight,
             engine=self.engine,
             memory_limit=self.memory_limit,

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 from opdt.arguments import is_partitioned
 from opdt.errors import InputError
 from opdt.table import column_names, read_frame
+from opdt.table.frames import check_rows
 from opdt.table.kinds import unknown_column
 
 
@@ -40,6 +41,7 @@ def check_fit(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
             "and Spark frames."
         )
     X = as_rows(X)
+    check_rows(X, y, "y")
     validate_data(estimator, X, y, skip_check_array=True)
     if not is_frame(X):
         X = check_array(X, input_name="X", estimator=estimator, **_ARRAY)

@@ -42,7 +42,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `opdt.analysis.covering.sequential_covering`.
     n_permutations : int
         Permutations of each test.
-    structure, groups, target, constraints, engine
+    structure, groups, target, constraints, roles, missing, engine
         As in `OPDTClassifier`, for each rule. A `min_coverage` ends the list when no rule that
         covers so much gains anything; as a share it is one of the rows that are left.
     time_limit : float, optional
@@ -90,6 +90,8 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -104,6 +106,8 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.groups = groups
         self.target = target
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -140,7 +144,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps_: tuple[Step, ...] = found.steps
         self.rule_list_: RuleList = found.rule_list
         self.classes_ = table.classes
-        self._names = table.names
+        self._names = column_names(X)
         classes = table.classes.tolist()
         # The default is last, which is where the position -1 points to.
         labels = [*(rule.label for rule in found.rule_list.rules), found.rule_list.default]

@@ -28,7 +28,7 @@ from opdt.problem import Constraints
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Solution
-from opdt.table import Table
+from opdt.table import Table, column_names
 from opdt.table.labels import check_weights
 
 
@@ -89,7 +89,7 @@ class OPDTClassifierCV(OPDTClassifier):
         Take the simplest candidate within one standard error of the best, or else the best.
     random_state : int, RandomState or None
         How the folds are drawn; the same ones every time by default.
-    groups, target, constraints, engine, time_limit, n_jobs
+    groups, target, constraints, roles, missing, engine, time_limit, n_jobs
         As in `OPDTClassifier`; the engine must prove its answers, and the time limit is that of
         one table: all training rows, or those of one fold.
 
@@ -146,6 +146,8 @@ class OPDTClassifierCV(OPDTClassifier):
         groups: Mapping[str, Iterable[str]] | None = None,
         target: Any = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -165,6 +167,8 @@ class OPDTClassifierCV(OPDTClassifier):
         self.groups = groups
         self.target = target
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -183,7 +187,9 @@ class OPDTClassifierCV(OPDTClassifier):
         X, y = check_fit(self, X, y)
         every = Rows(X, y, check_weights(sample_weight, len(y)))
         whole = every.where(np.ones(len(y), dtype=bool))
-        table = resolve_table(whole.X, whole.y, whole.weights, None)
+        table = resolve_table(
+            whole.X, whole.y, whole.weights, self.roles, missing=self.missing
+        )
         demands = self._demands()
         menu = self._menu(table, demands)
         scores = self._cross_validate(every, whole, table, menu, demands)
@@ -230,7 +236,7 @@ class OPDTClassifierCV(OPDTClassifier):
         """Become the classifier of this rule, which was found on this table of X."""
         self.rule_ = rule
         self.classes_ = table.classes
-        self._names = table.names
+        self._names = column_names(X)
         self._learn_parts(table, self.covers(X))
 
     # -- what to choose from -------------------------------------------------------------------
@@ -354,7 +360,9 @@ class OPDTClassifierCV(OPDTClassifier):
         parts = []
         for train, test in pairs:
             known, unseen = rows.where(train), rows.where(test)
-            part = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
+            part = Table.build(
+                known.X, known.y, sample_weight=known.weights, roles=table.plan, warn=False
+            )
             fewer = scaled(demands, known.total / whole.total)
             rules = [rule for shape in menu for rule in self._rules(part, shape, fewer)]
             counts = np.array(list(count_rows(rules, unseen.X, unseen.y, unseen.weights)))

@@ -116,7 +116,8 @@ def report(
         table = Table.build(source, y, warn=False)
         return Report(several_context(model, several, table, parts, title))
     subject = Subject.of(model, settings)
-    table = Table.build(source, y, roles=subject.settings.get("roles"), warn=False)
+    roles = subject.solution.plan or subject.settings.get("roles")
+    table = Table.build(source, y, roles=roles, warn=False)
     context: dict[str, Any] = _head(subject, title) | data_of(table)
     context |= {
         "settings": asked(subject.settings, subject.solution),

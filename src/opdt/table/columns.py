@@ -171,11 +171,7 @@ def _code_levels(values: NDArray[Any], what: str) -> tuple[NDArray[np.int32], ND
     try:
         distinct = set(cells)
     except TypeError:
-        bad = next(type(c).__name__ for c in cells if getattr(c, "__hash__", None) is None)
-        raise InputError(
-            f"{what} holds objects of type {bad!r}, which cannot be compared as levels; "
-            "convert them to text or numbers, or drop the column."
-        ) from None
+        raise unhashable(cells, what) from None
     distinct.discard(None)
     try:
         levels = sorted(distinct)
@@ -189,6 +185,15 @@ def _code_levels(values: NDArray[Any], what: str) -> tuple[NDArray[np.int32], ND
     places[None] = -1
     codes = np.fromiter(map(places.__getitem__, cells), np.int32, len(cells))
     return codes, _as_levels(levels)
+
+
+def unhashable(cells: Sequence[Any], what: str) -> InputError:
+    """The refusal of cells that cannot be compared."""
+    bad = next(type(c).__name__ for c in cells if getattr(c, "__hash__", None) is None)
+    return InputError(
+        f"{what} holds objects of type {bad!r}, which cannot be compared as levels; "
+        "convert them to text or numbers, or drop the column."
+    )
 
 
 def _as_levels(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:

@@ -168,6 +168,8 @@ def _number_plan(
 def _asked_numbers(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
     reading, bad = _number_reading(survey, wish.decimal)
     present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
+    if bad >= present and _date_form(survey):
+        return _asked_dates(name, survey, wish)
     if bad >= present:
         raise InputError(
             f"column {name!r} holds no number but {bad_example(survey, reading)!r} or the like; "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table.columns import Column, code_values
+from opdt.table.columns import Column, code_values, unhashable
 from opdt.table.decide import decide_text, id_reason, is_nameless, ordered_plan, says_id
 from opdt.table.kinds import Kind
 from opdt.table.raw import Raw
@@ -44,12 +44,16 @@ def plan_raw(
         Whether the user has given the names; columns of plain arrays are all features, and text
         in them is taken as levels.
     """
+    if wish is not None and wish.known is not None:
+        known = replace(wish.known, unread=None)
+        keep = known.is_used or known.role is Role.CONSTANT
+        return _coded(known, raw) if keep else (known, None)
     if wish is not None and not wish.role.is_used:
         return ColumnPlan(name, wish.role, "asked for"), None
     is_text = raw.values.dtype == object and raw.kind is Kind.CATEGORICAL
     by_text = is_text and (named or wish is not None) and not raw.is_declared
     if by_text or (is_text and wish is not None and wish.role in (Role.NUMERIC, Role.DATE)):
-        plan = decide_text(name, Survey.of(raw.values.tolist(), declared), wish)
+        plan = decide_text(name, _survey(name, raw, declared), wish)
     else:
         plan = _typed(name, raw, wish, declared)
     if not plan.is_used and plan.role is not Role.CONSTANT:
@@ -104,6 +108,14 @@ def _keys(column: Column) -> str | None:
         return None
     present = int((column.codes >= 0).sum())
     return id_reason(name, present, min(len(values), MAX_LEVELS + 1), numbered=numbered)
+
+
+def _survey(name: str, raw: Raw, declared: tuple[Any, ...]) -> Survey:
+    cells = raw.values.tolist()
+    try:
+        return Survey.of(cells, declared)
+    except TypeError:
+        raise unhashable(cells, f"column {name!r}") from None
 
 
 def _typed(name: str, raw: Raw, wish: Wish | None, declared: tuple[Any, ...]) -> ColumnPlan:

@@ -60,6 +60,8 @@ class Wish:
         The number of levels that are kept; 0 for all.
     order : tuple of str
         Levels from the lowest to the highest.
+    known : ColumnPlan or None
+        The plan of the same column of other rows, which is to be kept.
     """
 
     role: Role
@@ -68,6 +70,7 @@ class Wish:
     dates: str = ""
     most: int = 0
     order: tuple[str, ...] = ()
+    known: ColumnPlan | None = None
 
     @property
     def kind(self) -> Kind:
@@ -76,8 +79,13 @@ class Wish:
         return Kind.CATEGORICAL if self.role in categorical else Kind.NUMERIC
 
 
-def check_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Wish]:
-    """Return the roles that the user asks for, refusing unknown names and roles."""
+def check_roles(roles: Mapping[str, str] | Plan | None, names: Sequence[str]) -> dict[str, Wish]:
+    """Return the roles that the user asks for, refusing unknown names and roles.
+
+    Of a plan, those of its columns that are there and that are more than plain numbers.
+    """
+    if isinstance(roles, Plan):
+        return {c.name: Wish(c.role, known=c) for c in roles if c.name in names and c.is_special}
     if roles is not None and not isinstance(roles, Mapping):
         raise InputError(
             f"'roles' must map columns to roles, got {type(roles).__name__}; "
@@ -214,6 +222,12 @@ class ColumnPlan:
     def is_plain(self) -> bool:
         """Whether there is nothing to say about the column but its role."""
         return self.is_used and not (self.changes or self.warnings or self.unread)
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the column is more than plain numbers or dates of a type of their own."""
+        plain = self.role in (Role.NUMERIC, Role.DATE, Role.CONSTANT) and self.reading is None
+        return not plain
 
     def remarks(self) -> list[str]:
         """What there is to say, one sentence each, the most important first."""

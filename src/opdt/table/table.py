@@ -76,7 +76,7 @@ class Table:
         y: Any,
         *,
         sample_weight: Any = None,
-        roles: Mapping[str, str] | None = None,
+        roles: Mapping[str, str] | Plan | None = None,
         missing: Any = None,
         warn: bool = True,
         watch: Callable[[], object] | None = None,
@@ -96,7 +96,8 @@ class Table:
         sample_weight : array-like of shape (n_rows,), optional
             Row weights, finite, not negative, not all zero.
         roles : mapping of column name to role, optional
-            What to take a column for, where its content suggests otherwise; see `Role`.
+            What to take a column for, where its content suggests otherwise; see `Role`. A `Plan`
+            is kept as it is: other rows of the same table are read as those that it was made of.
         missing : list of values, or mapping of column name to such lists, optional
             Cells that mean that there is no value, such as 9999.
         warn : bool
@@ -124,7 +125,8 @@ class Table:
         _check_shape(source, len(features), len(raw_labels.values))
         labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
         wanted = [names[j] for j in features]
-        asked = Asked(check_roles(roles, wanted), check_missing(missing, wanted))
+        named = has_names(source) and not isinstance(roles, Plan)
+        asked = Asked(check_roles(roles, wanted), check_missing(missing, wanted), named)
         planned = _code(source, features, asked, watch, threads)
         weights = check_weights(sample_weight, source.n_rows)
         columns = tuple(column for _, column in planned if column is not None)
@@ -215,6 +217,7 @@ class Asked(NamedTuple):
 
     roles: Mapping[str, Wish]
     missing: Mapping[str, tuple[Any, ...]]
+    named: bool  # whether names and content decide where the user says nothing
 
 
 def _code(
@@ -224,7 +227,7 @@ def _code(
     watch: Callable[[], object] | None,
     threads: int | None,
 ) -> list[Planned]:
-    names, named = source.names, has_names(source)
+    names = source.names
     plain = [j for j in features if names[j] not in asked.roles] if asked.roles else features
     jobs: list[Callable[[], Iterable[Planned]]] = []
     order: list[int] = []
@@ -232,7 +235,7 @@ def _code(
         order += block
         for part in tiles(matrix):
             some = [names[j] for j in block[part]]
-            jobs.append(partial(_code_block, some, matrix[:, part], asked, named))
+            jobs.append(partial(_code_block, some, matrix[:, part], asked))
     large = source.n_rows * len(features) >= _LARGE
     if isinstance(source, SparseSource):
         run([lambda: source.by_column], large=large, watch=watch, threads=threads)
@@ -241,33 +244,31 @@ def _code(
     # Columns of few stored cells are coded so quickly that a job of its own would cost more.
     step = _TOGETHER if isinstance(source, SparseSource) else 1
     for start in range(0, len(rest), step):
-        jobs.append(partial(_code_apart, source, rest[start : start + step], asked, named))
+        jobs.append(partial(_code_apart, source, rest[start : start + step], asked))
     done = chain.from_iterable(run(jobs, large=large, watch=watch, threads=threads))
     planned = dict(zip(order, done, strict=True))
     return [planned[j] for j in features]
 
 
-def _code_block(
-    names: list[str], matrix: NDArray[Any], asked: Asked, named: bool
-) -> list[Planned]:
+def _code_block(names: list[str], matrix: NDArray[Any], asked: Asked) -> list[Planned]:
     code = code_flags if mostly_zeros(matrix) else code_matrix
     declared = [asked.missing.get(name, ()) for name in names]
-    return plan_block(code(names, matrix), matrix.dtype, declared, named)
+    return plan_block(code(names, matrix), matrix.dtype, declared, asked.named)
 
 
-def _code_apart(source: Source, some: list[int], asked: Asked, named: bool) -> list[Planned]:
+def _code_apart(source: Source, some: list[int], asked: Asked) -> list[Planned]:
     out: list[Planned] = []
     for j in some:
         name, entries = source.names[j], source.entries(j)
         wish, declared = asked.roles.get(name), asked.missing.get(name, ())
         if entries is None:
-            out.append(plan_raw(name, source.column(j), wish, declared, named=named))
+            out.append(plan_raw(name, source.column(j), wish, declared, named=asked.named))
         elif wish is not None and not wish.role.is_used:
             out.append((ColumnPlan(name, wish.role, "asked for"), None))
         else:
             column = code_entries(name, entries, None if wish is None else wish.kind)
             plan = ColumnPlan(name, Role(str(column.kind)), "its type is a number")
-            out.append(plan_coded(plan, column, named=named))
+            out.append(plan_coded(plan, column, named=asked.named))
     return out
 
 
