@@ -116,7 +116,7 @@ def _conditions(table: Table, binned: BinnedTable, pairs: list[tuple[int, int]])
     for feature, place in pairs:
         if place == len(binned.bins):
             column = table.columns[feature]
-            out.append(Condition(column.name, Op.MISSING, reading=column.reading))
+            out.append(Condition(column.name, Op.MISSING, cleaning=column.cleaning))
         else:
             out += binned.bins[place].conditions
     return out

@@ -16,7 +16,7 @@ from opdt.errors import OpdtWarning
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.text import rule_lines, solution_facts
 from opdt.solution import Progress, Solution
-from opdt.table import Table
+from opdt.table import Plan, Table
 
 # Shorter searches end before anyone could read a bar.
 _SHOW_AFTER_SECONDS = 1.0
@@ -47,6 +47,26 @@ def show_solution(
         color = "green" if solution.status.is_proven else "yellow"
         grid.add_row(Text(name, "dim"), Text(value, color if name == "status" else ""))
     console.print(grid)
+
+
+def show_plan(console: Console, plan: Plan, *, whole: bool = False) -> None:
+    """Print how many columns have which role, and what there is to say about some or all."""
+    console.print()
+    console.print(Text.assemble(("columns  ", "dim"), plan.summary()), soft_wrap=True)
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, role, remark in plan.rows(whole=whole):
+        color = "yellow" if remark.startswith("warning:") else ""
+        grid.add_row(Text(f"  {visible(name)}"), Text(role, "dim"), Text(visible(remark), color))
+    if grid.row_count:
+        console.print(grid)
+
+
+def visible(text: str) -> str:
+    """Text of the data for a terminal: no line break, no control character."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def show_trace(solution: Solution) -> None:

@@ -29,8 +29,8 @@ def fit(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -53,7 +53,7 @@ def fit(
     With several files, --memory-limit or --dask it is read in pieces, to the same rule.
     """
     from opdt.cli import source as given
-    from opdt.cli.console import notes, show_solution, show_trace, stdout
+    from opdt.cli.console import notes, show_plan, show_solution, show_trace, stdout
     from opdt.cli.files import check_output
     from opdt.cli.pieces import check_plain, in_pieces, reading
     from opdt.cli.solve import exit_code
@@ -79,7 +79,7 @@ def fit(
         "groups": named,
         "engine": engine,
     }
-    wishes = _Wishes(target, label, numeric, categorical, direction, require, forbid, limits)
+    wishes = _Wishes(target, label, role, missing, direction, require, forbid, limits)
     pieces = in_pieces(data, memory_limit, dask)
     with notes(shown=not quiet):
         if pieces:
@@ -95,6 +95,8 @@ def fit(
     elif not only_json:
         more = [reading(solution)] if pieces else []
         show_solution(stdout(), solution, table, w, *more)
+        if solution.plan is not None:
+            show_plan(stdout(), solution.plan, whole=verbose)
     if json_out is not None:
         n_rows = solution.details.n_rows if pieces else table.n_rows
         _write(json_out, solution, n_rows, w)
@@ -106,8 +108,8 @@ class _Wishes(NamedTuple):
 
     target: str
     label: str | None
-    numeric: list[str] | None
-    categorical: list[str] | None
+    role: list[str] | None
+    missing: list[str] | None
     direction: list[str] | None
     require: list[str] | None
     forbid: list[str] | None
@@ -131,8 +133,7 @@ def _fit_table(
     limit = settings["seconds"]
     clock = Budget(seconds=limit).start()
     source = given.open_data(data, written)
-    roles = given.roles_of(source, wishes.numeric, wishes.categorical)
-    table = given.build_table(source, wishes.target, roles)
+    table = given.build_table(source, wishes.target, wishes.role, wishes.missing)
     left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,
@@ -150,13 +151,13 @@ def _fit_pieces(
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
-    roles = {"numeric": wishes.numeric, "categorical": wishes.categorical}
-    with open_pieces(data, wishes.target, dask=dask, **roles) as pieces:
+    with open_pieces(data, wishes.target, wishes.role, wishes.missing, dask=dask) as pieces:
         solution = solve(
             pieces.source,
             wishes.target,
             target=None if wishes.label is None else pieces.class_of(wishes.label),
             roles=pieces.roles,
+            missing=pieces.missing,
             constraints=wishes.demands(pieces.names),
             **settings,
         )
@@ -186,6 +187,8 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         "engine": solution.engine,
         "opdt": opdt.__version__,
     }
+    if solution.plan is not None:
+        info["columns"] = solution.plan.to_list()
     if str(path) == "-":
         text = json.dumps(rule_to_dict(solution.rule, info), indent=2, ensure_ascii=False)
         typer.echo(text)

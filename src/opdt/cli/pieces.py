@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opdt.arguments import is_partitioned, require_pyarrow
-from opdt.cli.source import STDIN, columns
+from opdt.cli.source import STDIN, missing_of, roles_of
 from opdt.errors import InputError
 from opdt.machine import format_size
 from opdt.optional import require
@@ -25,11 +25,12 @@ if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
 
 @dataclass(frozen=True)
 class Pieces:
-    """What `discover` takes, the names of the features, their roles, and the target."""
+    """What `discover` takes, the names of the columns, what is said about them, and the target."""
 
     source: Any
     names: tuple[str, ...]
     roles: Mapping[str, str]
+    missing: Mapping[str, Sequence[str]] | None
     target: Layout
 
     def class_of(self, text: str) -> Any:
@@ -49,9 +50,9 @@ class Pieces:
 def open_pieces(
     data: Sequence[Path],
     target: str,
+    role: Sequence[str] | None = None,
+    missing: Sequence[str] | None = None,
     *,
-    numeric: Sequence[str] | None = None,
-    categorical: Sequence[str] | None = None,
     dask: str | None = None,
 ) -> Iterator[Pieces]:
     """The files, here or with the workers of a Dask scheduler until the context ends."""
@@ -64,19 +65,15 @@ def open_pieces(
     paths = [str(path) for path in data]
     sources = open_scanner(paths).sources()
     names = tuple(name for name in sources[0].schema.names if name != target)
-    asked = {
-        **dict.fromkeys(columns(numeric, names), "numeric"),
-        **dict.fromkeys(columns(categorical, names), "categorical"),
-    }
-    schema = agree(sources, target, roles=asked)
-    roles = {layout.name: str(layout.kind) for layout in schema.features}
+    roles, gone = roles_of(names, role), missing_of(names, missing)
+    schema = agree(sources, target)
     if dask is None:
-        yield Pieces(paths, names, roles, schema.target)
+        yield Pieces(paths, names, roles, gone, schema.target)
         return
     from opdt.scale.lazy import dask_frame
 
     with _client(dask):
-        yield Pieces(dask_frame(paths, schema), names, roles, schema.target)
+        yield Pieces(dask_frame(paths, schema), names, roles, gone, schema.target)
 
 
 def check_plain(written: Mapping[str, str | None]) -> None:

@@ -40,8 +40,8 @@ def report(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -63,12 +63,14 @@ def report(
     check_output("--out", out, data)
     written = given.how_written(delimiter, encoding, decimal)
     with notes(shown=not quiet):
-        rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
+        frame = given.read_data(data, written)
+        rows, unseen = given.part_rows(frame, hold_out, seed)
+        # What a column is, all rows decide, and not those that chance has left.
+        plan = given.build_table(open_source(frame), target, role, missing).plan
         if test is not None:
             unseen = given.read_data(test, written)
         source = open_source(rows)
-        roles = given.roles_of(source, numeric, categorical)
-        table = given.build_table(source, target, roles)
+        table = given.build_table(source, target, plan=plan)
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,
@@ -93,7 +95,7 @@ def report(
                 *tested,
                 title=title or f"The best rule for {target} in {data.name}",
                 permutations=permutations,
-                settings={**settings, "roles": roles},
+                settings={**settings, "roles": given.roles_of(source.names, role)},
             )
     page.save(out)
     if not quiet:

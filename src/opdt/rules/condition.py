@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table import Reading
+from opdt.table import Cleaning
 
 Scalar = float | int | str | bool | np.datetime64
 
@@ -87,7 +87,7 @@ class Condition:
         `is missing`, `is present` with nothing.
     value : number, numpy.datetime64, level, or iterable of levels, optional
         What the column is compared with.
-    reading : Reading, optional
+    cleaning : Cleaning, optional
         How the cells of the column become the values that are compared; the cells themselves if
         left out.
 
@@ -100,15 +100,15 @@ class Condition:
     feature: str
     op: Op
     value: Any = None
-    reading: Reading | None = field(default=None, repr=False)
+    cleaning: Cleaning | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.feature, str):
             raise InputError(f"a condition needs the name of a column, got {self.feature!r}.")
-        if not (self.reading is None or isinstance(self.reading, Reading)):
+        if not (self.cleaning is None or isinstance(self.cleaning, Cleaning)):
             raise InputError(
-                f"'reading' of a condition on {self.feature!r} must be a Reading, "
-                f"got {type(self.reading).__name__}."
+                f"'cleaning' of a condition on {self.feature!r} must be a Cleaning, "
+                f"got {type(self.cleaning).__name__}."
             )
         try:
             op = Op(self.op)
@@ -214,13 +214,13 @@ class Condition:
     @property
     def subject(self) -> str:
         """What is compared, for people: the column, or a part of its dates."""
-        part = "" if self.reading is None else self.reading.part
+        part = "" if self.cleaning is None else self.cleaning.part
         return f"{part} of {self.feature}" if part else self.feature
 
     @property
     def shown(self) -> Any:
         """The value to show people: for levels with an order, the level at the threshold."""
-        order = () if self.reading is None else self.reading.order
+        order = () if self.cleaning is None else self.cleaning.order
         if order and self.op.is_threshold:
             return order[min(max(0, math.ceil(self.value)), len(order) - 1)]
         return self.value

@@ -24,11 +24,13 @@ from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
 from opdt.scale.scanner import Scanner
+from opdt.scale.roles import survey_pieces
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Solution, StopReason
-from opdt.table import Column, Table
+from opdt.table import Column, Plan, Table
+from opdt.table.roles import check_missing, check_roles
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
 SAMPLE, LEAST_SAMPLE, SAMPLE_SHARE = 100_000, 10_000, 32
@@ -41,7 +43,8 @@ class Passes:
     Attributes
     ----------
     passes : int
-        How often the rows were read.
+        How often the rows were read for the search; before, columns of text and of whole numbers
+        are read once to see what they are.
     n_rows, bytes_read : int
         Rows of the table, and bytes of its columns that were read in all passes together (0 where
         the rows lie with Dask or Spark).
@@ -80,6 +83,7 @@ def discover_partitioned(
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: str | None = None,
     roles: Mapping[str, str] | None = None,
+    missing: Any = None,
     features: Sequence[str] | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -127,10 +131,15 @@ def discover_partitioned(
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
-    schema = agree(scanner.sources(), y, weight=sample_weight, roles=roles, features=features)
-    schema = replace(schema, idle=_check_wishes(schema, wishes))
+    schema = agree(scanner.sources(), y, weight=sample_weight, features=features)
+    names = [layout.name for layout in schema.features]
+    asked = check_roles(roles, names), check_missing(missing, names)
     driver = Driver(scanner, limits.start(), max_passes)
     try:
+        plan = survey_pieces(schema, *asked, driver)
+        schema = agree(scanner.sources(), y, weight=sample_weight, plan=plan, features=features)
+        idle, demands = _check_wishes(schema, wishes, plan)
+        schema, wishes = replace(schema, idle=idle), replace(wishes, constraints=demands)
         summary = driver.run(_first_pass(schema, driver))
     except Stopped as stop:
         return _unfinished(driver, schema, wishes, stop.reason)
@@ -138,7 +147,7 @@ def discover_partitioned(
         return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED)
     search = PartitionedSearch(Question(schema, summary, wishes), driver)
     search.run()
-    return replace(answer(search), details=_passes(search))
+    return replace(answer(search), details=_passes(search), plan=plan)
 
 
 def _check_column(argument: str, what: str, name: Any) -> None:
@@ -149,20 +158,25 @@ def _check_column(argument: str, what: str, name: Any) -> None:
         )
 
 
-def _check_wishes(schema: Schema, wishes: Wishes) -> frozenset[int]:
-    """Refuse before the first pass what can be refused without rows; the features of no use.
+def _check_wishes(
+    schema: Schema, wishes: Wishes, plan: Plan
+) -> tuple[frozenset[int], Constraints]:
+    """Refuse before the first pass what can be refused without rows.
+
+    Returns the features of no use, and the constraints on those that are features.
 
     The wishes are put to a table of two rows with the columns of the schema.
     """
     codes, values = np.zeros(2, np.int32), np.zeros(1)
     columns = tuple(Column(f.name, f.kind, codes, values) for f in schema.features)
-    table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2))
+    table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2), plan=plan)
     problem = Problem.build(
         table, structure=wishes.structure, groups=wishes.groups, w=wishes.w,
         constraints=wishes.constraints,
     )  # fmt: skip
     used = {f for chain in problem.chains for level in chain for f in level.features}
-    return frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
+    idle = frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
+    return idle, problem.constraints
 
 
 def _passes(search: PartitionedSearch) -> Passes:

@@ -6,7 +6,7 @@ from opdt.table.columns import Column
 from opdt.table.frames import Source, column_names, n_rows_of, open_source, raw_column
 from opdt.table.kinds import Kind
 from opdt.table.read import read_frame
-from opdt.table.reading import Reading
+from opdt.table.cleaning import Cleaning
 from opdt.table.roles import ColumnPlan, Plan, Role
 from opdt.table.sparse import SparseColumn
 from opdt.table.table import Table
@@ -16,7 +16,7 @@ __all__ = [
     "ColumnPlan",
     "Kind",
     "Plan",
-    "Reading",
+    "Cleaning",
     "Role",
     "Source",
     "SparseColumn",

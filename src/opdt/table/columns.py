@@ -15,7 +15,7 @@ from opdt.errors import InputError
 from opdt.table.kinds import Kind
 from opdt.table.ranks import rank_rows, turned
 from opdt.table.raw import Raw, as_numeric, rows
-from opdt.table.reading import Reading
+from opdt.table.cleaning import Cleaning
 
 # What is coded in one call: at least half a line of memory of each row, and so many cells.
 _TILE_BYTES = 32
@@ -35,7 +35,7 @@ class Column:
     values : ndarray of shape (n_values,)
         The sorted distinct values present: float64, int64, uint64 or datetime64 for a numeric
         column (booleans are 0 and 1), an object array of levels for a categorical one.
-    reading : Reading or None
+    cleaning : Cleaning or None
         How the cells became these values; None where they are the cells.
     """
 
@@ -43,7 +43,7 @@ class Column:
     kind: Kind
     codes: NDArray[np.int32]
     values: NDArray[Any]
-    reading: Reading | None = None
+    cleaning: Cleaning | None = None
 
     def __post_init__(self) -> None:
         self.codes.setflags(write=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from opdt.errors import InputError
 from opdt.table.numbers_in_text import SHAPES, Marks, fits
-from opdt.table.reading import ISO, Reading
+from opdt.table.cleaning import ISO, Cleaning
 from opdt.table.roles import ColumnPlan, Role, Unread, Wish
 from opdt.table.survey import (
     MAX_LEVELS,
@@ -121,32 +121,32 @@ def _numbers(name: str, survey: Survey) -> ColumnPlan | None:
     present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
     if not present or survey.classes["code"] > FEW_BAD * present:
         return None
-    reading, bad = _number_reading(survey, "")
+    cleaning, bad = _number_cleaning(survey, "")
     if bad > FEW_BAD * present:
         return None
-    distinct = survey.distinct(reading.missing)
-    if not reading.unit and (reason := id_reason(name, present, distinct)):
+    distinct = survey.distinct(cleaning.missing)
+    if not cleaning.unit and (reason := id_reason(name, present, distinct)):
         return ColumnPlan(name, Role.ID, reason)
-    return _number_plan(name, survey, reading, bad, "its cells are numbers")
+    return _number_plan(name, survey, cleaning, bad, "its cells are numbers")
 
 
-def _number_reading(survey: Survey, decimal: str) -> tuple[Reading, int]:
+def _number_cleaning(survey: Survey, decimal: str) -> tuple[Cleaning, int]:
     """How the numbers of a column are read, and how many rows then hold none."""
     mark = decimal or Marks.of(survey.classes).decimal
     unit = max((u for u in survey.units if u), key=lambda u: (survey.units[u], u), default="")
     fitting = sum(survey.classes[shape] for shape in SHAPES if fits(shape, mark))
     strange = sum(count for each, count in survey.units.items() if each not in ("", unit))
     present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
-    return Reading("number", mark, unit, missing=_words(survey)), present - fitting + strange
+    return Cleaning("number", mark, unit, missing=_words(survey)), present - fitting + strange
 
 
 def _number_plan(
-    name: str, survey: Survey, reading: Reading, bad: int, why: str
+    name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str
 ) -> ColumnPlan:
-    shown = _shown_number(survey, reading)
+    shown = _shown_number(survey, cleaning)
     changes = [f"numbers read out of text such as {shown!r}"] if shown is not None else []
     warnings = []
-    if reading.decimal == ",":
+    if cleaning.decimal == ",":
         changes.append("a comma is read as the mark before the fraction")
     if survey.classes["one_comma"] and not Marks.of(survey.classes).sure:
         example = survey.examples["one_comma"]
@@ -158,41 +158,41 @@ def _number_plan(
         changes.append(
             f"a number behind '<' or '>' is taken to be just below or above it {_in(survey.limits)}"
         )
-    if reading.unit == "%" and survey.units[""] > FEW_BAD * survey.rows:
+    if cleaning.unit == "%" and survey.units[""] > FEW_BAD * survey.rows:
         warnings.append("some cells have a '%' and others have not; their scale may differ")
-    changes += _missing_changes(survey, reading.missing)
-    unread = Unread(bad, "number", bad_example(survey, reading)) if bad else None
-    return ColumnPlan(name, Role.NUMERIC, why, tuple(changes), tuple(warnings), unread, reading)
+    changes += _missing_changes(survey, cleaning.missing)
+    unread = Unread(bad, "number", bad_example(survey, cleaning)) if bad else None
+    return ColumnPlan(name, Role.NUMERIC, why, tuple(changes), tuple(warnings), unread, cleaning)
 
 
 def _asked_numbers(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
-    reading, bad = _number_reading(survey, wish.decimal)
+    cleaning, bad = _number_cleaning(survey, wish.decimal)
     present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
     if bad >= present and _date_form(survey):
         return _asked_dates(name, survey, wish)
     if bad >= present:
         raise InputError(
-            f"column {name!r} holds no number but {bad_example(survey, reading)!r} or the like; "
+            f"column {name!r} holds no number but {bad_example(survey, cleaning)!r} or the like; "
             "clean it or take it as 'categorical'."
         )
-    return _number_plan(name, survey, reading, bad, "asked for")
+    return _number_plan(name, survey, cleaning, bad, "asked for")
 
 
-def bad_example(survey: Survey, reading: Reading) -> str:
+def bad_example(survey: Survey, cleaning: Cleaning) -> str:
     """A cell that cannot be read in this way."""
     for what, text in sorted(survey.examples.items()):
         if what in (MISSING, MAYBE):
             continue
-        if reading.form == "date" or what not in SHAPES or not fits(what, reading.decimal):
+        if cleaning.form == "date" or what not in SHAPES or not fits(what, cleaning.decimal):
             return text
     return next((text for text in survey.examples.values()), "")
 
 
-def _shown_number(survey: Survey, reading: Reading) -> str | None:
+def _shown_number(survey: Survey, cleaning: Cleaning) -> str | None:
     """A cell that shows what had to be read out of text; None where all are plain numbers."""
     dressed = [s for s in SHAPES if s not in ("whole", "point_decimal", "one_point") and survey.classes[s]]
     for shape in (*dressed, *SHAPES):
-        if survey.classes[shape] and (dressed or reading.unit) and fits(shape, reading.decimal):
+        if survey.classes[shape] and (dressed or cleaning.unit) and fits(shape, cleaning.decimal):
             return survey.examples[shape]
     return None
 
@@ -209,7 +209,7 @@ def _dates(name: str, survey: Survey) -> ColumnPlan | None:
     bad = present - _dates_of(survey, form)
     if bad > FEW_BAD * present:
         return None
-    return _date_plan(name, survey, Reading("date", dates=form, missing=_words(survey)), bad)
+    return _date_plan(name, survey, Cleaning("date", dates=form, missing=_words(survey)), bad)
 
 
 def _date_form(survey: Survey) -> str | None:
@@ -224,13 +224,13 @@ def _dates_of(survey: Survey, form: str) -> int:
     return survey.classes[f"date {form}"] + either
 
 
-def _date_plan(name: str, survey: Survey, reading: Reading, bad: int, why: str = "") -> ColumnPlan:
-    changes = [] if reading.dates == ISO else [f"dates are read as {reading.dates}"]
-    changes += [f"the {reading.part} of the date is taken"] if reading.part else []
-    changes += _missing_changes(survey, reading.missing)
-    unread = Unread(bad, "date", bad_example(survey, reading)) if bad else None
+def _date_plan(name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str = "") -> ColumnPlan:
+    changes = [] if cleaning.dates == ISO else [f"dates are read as {cleaning.dates}"]
+    changes += [f"the {cleaning.part} of the date is taken"] if cleaning.part else []
+    changes += _missing_changes(survey, cleaning.missing)
+    unread = Unread(bad, "date", bad_example(survey, cleaning)) if bad else None
     why = why or "its cells are dates"
-    return ColumnPlan(name, Role.DATE, why, tuple(changes), (), unread, reading)
+    return ColumnPlan(name, Role.DATE, why, tuple(changes), (), unread, cleaning)
 
 
 def _asked_dates(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
@@ -240,8 +240,8 @@ def _asked_dates(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
         either = survey.examples.get("date ?/?/y")
         cure = f"say 'date:d/m/y' or 'date:m/d/y' for {either!r}" if either else "clean it"
         raise InputError(f"column {name!r} holds no dates that can be read; {cure}.")
-    reading = Reading("date", dates=form, part=wish.part, missing=_words(survey))
-    return _date_plan(name, survey, reading, present - _dates_of(survey, form), "asked for")
+    cleaning = Cleaning("date", dates=form, part=wish.part, missing=_words(survey))
+    return _date_plan(name, survey, cleaning, present - _dates_of(survey, form), "asked for")
 
 
 # Levels
@@ -284,10 +284,10 @@ def _as_levels(
         other = "other" if "other" not in kept else "(other)"
         rest = sum(levels.values()) - sum(levels[cell] for cell in kept)
         changes.append(f"{len(levels) - most:,} rare levels are merged into {other!r} {_in(rest)}")
-    reading = Reading(missing=missing, renamed=renamed, kept=kept, other=other)
+    cleaning = Cleaning(missing=missing, renamed=renamed, kept=kept, other=other)
     plain = not (missing or renamed or kept)
     return ColumnPlan(
-        name, role, why, tuple(changes), tuple(warnings), None, None if plain else reading
+        name, role, why, tuple(changes), tuple(warnings), None, None if plain else cleaning
     )
 
 
@@ -317,8 +317,8 @@ def ordered_plan(
 ) -> ColumnPlan:
     """The plan of a column whose levels have an order."""
     changes = ("its levels are compared in their order",)
-    reading = Reading(order=tuple(order), missing=missing)
-    return ColumnPlan(name, Role.ORDERED, why, changes, (), None, reading)
+    cleaning = Cleaning(order=tuple(order), missing=missing)
+    return ColumnPlan(name, Role.ORDERED, why, changes, (), None, cleaning)
 
 
 # Words for people
@@ -354,7 +354,7 @@ def _near_misses(survey: Survey, present: int) -> list[str]:
     elif numbers > present / 2 and survey.classes["code"] <= FEW_BAD * present:
         out.append(
             f"{numbers:,} of {present:,} cells are numbers; say 'numeric' to read the others, "
-            f"such as {_short(bad_example(survey, Reading('number')))}, as missing"
+            f"such as {_short(bad_example(survey, Cleaning('number')))}, as missing"
         )
     either = survey.classes["date ?/?/y"] + survey.classes["date d/m/y"]
     if either > present / 2:

@@ -15,7 +15,7 @@ from opdt.errors import InputError
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.raw import Raw, as_numeric, from_array, from_sequence, with_missing
 from opdt.table.read import read_frame
-from opdt.table.reading import Reading
+from opdt.table.cleaning import Cleaning
 from opdt.table.sparse import Entries, SparseSource, is_sparse, pandas_entries
 
 Blocks = list[tuple[Sequence[int], NDArray[Any]]]
@@ -267,7 +267,7 @@ def raw_column(
     X: Any,
     key: str | int,
     kind: Kind | str | None = None,
-    reading: Reading | None = None,
+    cleaning: Cleaning | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the values of one column, not coded, and the mask of its missing values.
 
@@ -280,7 +280,7 @@ def raw_column(
     kind : Kind, optional
         With ``"numeric"`` the values are numbers or dates for certain: numbers in text are
         read, and any other text is refused.
-    reading : Reading, optional
+    cleaning : Cleaning, optional
         How the cells become values: that of the training rows.
 
     Returns
@@ -292,8 +292,8 @@ def raw_column(
     source = open_source(X)
     index = find_column(source, key)
     raw = source.column(index)
-    if reading is not None:
-        raw, _ = reading.apply(raw)
+    if cleaning is not None:
+        raw, _ = cleaning.apply(raw)
     if kind is not None and Kind(kind) is Kind.NUMERIC:
         raw = as_numeric(raw, f"column {source.names[index]!r}")
     values = raw.values.astype(np.int64) if raw.values.dtype.kind == "b" else raw.values

@@ -14,7 +14,7 @@ from opdt.table.columns import Column, code_values, unhashable
 from opdt.table.decide import decide_text, id_reason, is_nameless, ordered_plan, says_id
 from opdt.table.kinds import Kind
 from opdt.table.raw import Raw
-from opdt.table.reading import Reading
+from opdt.table.cleaning import Cleaning
 from opdt.table.roles import ColumnPlan, Role, Unread, Wish
 from opdt.table.survey import MAX_LEVELS, Survey
 
@@ -102,9 +102,7 @@ def _keys(column: Column) -> str | None:
         and int(values[-1]) - int(values[0]) == n_rows - 1
         and bool((np.diff(column.codes) == 1).all())
     )
-    if not numbered and not (says_id(name) or is_nameless(name)):
-        return None
-    if values.dtype.kind == "f" and not (values == np.floor(values)).all():
+    if values.dtype.kind not in "iu" or not (numbered or says_id(name) or is_nameless(name)):
         return None
     present = int((column.codes >= 0).sum())
     return id_reason(name, present, min(len(values), MAX_LEVELS + 1), numbered=numbered)
@@ -131,15 +129,15 @@ def _typed(name: str, raw: Raw, wish: Wish | None, declared: tuple[Any, ...]) ->
         )
     if order and role in (None, Role.ORDERED):
         return ordered_plan(name, order, why, missing)
-    reading, changes = Reading(missing=missing), []
+    cleaning, changes = Cleaning(missing=missing), []
     if missing:
         changes.append(f"{', '.join(map(repr, missing[:5]))} read as missing")
     if raw.is_duration:
-        reading = replace(reading, form="seconds")
+        cleaning = replace(cleaning, form="seconds")
         changes.append("durations are taken in seconds")
     kind = raw.values.dtype.kind
     if kind == "M" and wish is not None and wish.part:
-        reading = replace(reading, form="date", part=wish.part)
+        cleaning = replace(cleaning, form="date", part=wish.part)
         changes.append(f"the {wish.part} of the date is taken")
     if role is Role.DATE and kind != "M":
         raise InputError(f"column {name!r} cannot be 'date': it holds no dates but numbers.")
@@ -156,7 +154,7 @@ def _typed(name: str, raw: Raw, wish: Wish | None, declared: tuple[Any, ...]) ->
         role or natural,
         "asked for" if role else reason,
         tuple(changes),
-        reading=None if reading == Reading() else reading,
+        cleaning=None if cleaning == Cleaning() else cleaning,
     )
 
 
@@ -174,18 +172,18 @@ def _present_cells(raw: Raw, declared: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _coded(plan: ColumnPlan, raw: Raw) -> tuple[ColumnPlan, Column]:
     """The column cleaned and coded, and where the cells are that could not be read."""
-    name, reading = plan.name, plan.reading
+    name, cleaning = plan.name, plan.cleaning
     kind = kind_of(plan.role, raw.kind)
-    if reading is not None:
+    if cleaning is not None:
         cells = raw.values
-        raw, unread = reading.apply(raw)
+        raw, unread = cleaning.apply(raw)
         if unread is not None and unread.any():
             row = int(unread.argmax())
-            what = "level" if reading.order else reading.form
+            what = "level" if cleaning.order else cleaning.form
             found = Unread(int(unread.sum()), what, str(cells[row]), row)
             plan = replace(plan, unread=found)
     codes, values = code_values(raw, kind, f"column {name!r}")
-    return plan, Column(name, kind, codes, values, reading)
+    return plan, Column(name, kind, codes, values, cleaning)
 
 
 def kind_of(role: Role, natural: Kind) -> Kind:
@@ -206,9 +204,9 @@ def _without(
     codes = places[column.codes]
     rows = int((codes < 0).sum() - (column.codes < 0).sum())
     changes = (f"{', '.join(map(repr, cells))} read as missing in {rows:,} rows",)
-    reading = Reading(missing=cells)
+    cleaning = Cleaning(missing=cells)
     values = column.values[stay]
     return (
-        replace(plan, changes=changes, reading=reading),
-        Column(column.name, column.kind, codes, values, reading),
+        replace(plan, changes=changes, cleaning=cleaning),
+        Column(column.name, column.kind, codes, values, cleaning),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from opdt.errors import InputError
 from opdt.table.kinds import Kind, unknown_column
-from opdt.table.reading import DATE_FORMS, PARTS, Reading
+from opdt.table.cleaning import DATE_FORMS, PARTS, Cleaning
 
 MARKS = {"comma": ",", "point": "."}
 
@@ -201,7 +201,7 @@ class ColumnPlan:
         What a person should look at.
     unread : Unread or None
         Cells that hold nothing that fits.
-    reading : Reading or None
+    cleaning : Cleaning or None
         How cells become values; None where they are taken as they are.
     """
 
@@ -211,7 +211,7 @@ class ColumnPlan:
     changes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     unread: Unread | None = None
-    reading: Reading | None = None
+    cleaning: Cleaning | None = None
 
     @property
     def is_used(self) -> bool:
@@ -226,7 +226,7 @@ class ColumnPlan:
     @property
     def is_special(self) -> bool:
         """Whether the column is more than plain numbers or dates of a type of their own."""
-        plain = self.role in (Role.NUMERIC, Role.DATE, Role.CONSTANT) and self.reading is None
+        plain = self.role in (Role.NUMERIC, Role.DATE, Role.CONSTANT) and self.cleaning is None
         return not plain
 
     def remarks(self) -> list[str]:
@@ -244,8 +244,8 @@ class ColumnPlan:
             data["warnings"] = list(self.warnings)
         if self.unread is not None:
             data["unread"] = asdict(self.unread)
-        if self.reading is not None:
-            data["reading"] = self.reading.to_dict()
+        if self.cleaning is not None:
+            data["cleaning"] = self.cleaning.to_dict()
         return data
 
 

@@ -68,7 +68,7 @@ class SparseColumn(Column):
             row_codes=row_codes,
             default=default,
             n_rows=n_rows,
-            reading=None,
+            cleaning=None,
         )
 
     @property

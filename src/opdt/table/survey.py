@@ -6,6 +6,7 @@ same table in pieces come to the same roles.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from opdt.table.numbers_in_text import shape_of
-from opdt.table.reading import ISO, read_date
+from opdt.table.cleaning import ISO, read_date
 
 MAX_LEVELS = 20_000  # different cells that are counted; more are no levels
 # Cells that are missing values wherever they stand, and those that may be a level of their own.
@@ -150,6 +151,18 @@ class Survey:
             levels,
             examples,
         )
+
+    def to_bytes(self) -> bytes:
+        """The counts of cells of text, to travel."""
+        return json.dumps(vars(self), ensure_ascii=True).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Survey:
+        """The counts that `to_bytes` wrote."""
+        found = json.loads(data)
+        for name in ("classes", "units", "words", "levels"):
+            found[name] = None if found[name] is None else Counter(found[name])
+        return cls(**found)
 
     def distinct(self, without: Iterable[Any] = ()) -> int:
         """The number of different cells, those in `without` aside; at most `MAX_LEVELS` + 1."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from opdt.errors import InputError
 from opdt.rules.condition import Condition, Op
 from opdt.rules.rule import Rule
-from opdt.table import Reading
+from opdt.table import Cleaning
 
 
 def on_cells(rule: Rule) -> Rule:
@@ -20,71 +20,71 @@ def on_cells(rule: Rule) -> Rule:
         Where values were read out of text, durations or parts of dates: no other language reads
         them exactly so.
     """
-    if all(condition.reading is None for condition in rule.conditions):
+    if all(condition.cleaning is None for condition in rule.conditions):
         return rule
     return Rule([cell for c in rule.conditions for cell in _cells(c)], rule.label)
 
 
 def _cells(condition: Condition) -> Iterator[Condition]:
-    reading = condition.reading
-    if reading is None:
+    cleaning = condition.cleaning
+    if cleaning is None:
         yield condition
         return
-    if not reading.is_plain:
+    if not cleaning.is_plain:
         held = {"seconds": "durations, taken in seconds", "date": "dates that were read or parted"}
         raise InputError(
-            f"column {condition.feature!r} holds {held.get(reading.form, 'numbers in text')}, which "
+            f"column {condition.feature!r} holds {held.get(cleaning.form, 'numbers in text')}, which "
             "cannot be exported exactly; use 'opdt apply' or rule.covers, or clean the column "
             "before the search."
         )
-    plain = replace(condition, reading=None)
+    plain = replace(condition, cleaning=None)
     if condition.op is Op.MISSING:
-        if reading.missing or reading.order:
+        if cleaning.missing or cleaning.order:
             raise InputError(
                 f"'{condition}' cannot be exported: some cells of column {condition.feature!r} "
                 "mean a missing value; use 'opdt apply' or rule.covers."
             )
         yield plain
     elif condition.op is Op.PRESENT:
-        yield from _present(condition, reading)
-    elif condition.op.is_threshold and reading.order:
-        yield from _any_of(condition, _passing(condition, reading))
+        yield from _present(condition, cleaning)
+    elif condition.op.is_threshold and cleaning.order:
+        yield from _any_of(condition, _passing(condition, cleaning))
     elif condition.op.is_threshold:
         yield plain
-        yield from _none_of(condition, reading.missing)
+        yield from _none_of(condition, cleaning.missing)
     else:
-        yield from _levels(condition, reading)
+        yield from _levels(condition, cleaning)
 
 
-def _present(condition: Condition, reading: Reading) -> Iterator[Condition]:
-    if reading.order:
-        yield from _any_of(condition, reading.order)
+def _present(condition: Condition, cleaning: Cleaning) -> Iterator[Condition]:
+    if cleaning.order:
+        yield from _any_of(condition, cleaning.order)
         return
-    yield replace(condition, reading=None)
-    yield from _none_of(condition, reading.missing)
+    yield replace(condition, cleaning=None)
+    yield from _none_of(condition, cleaning.missing)
 
 
-def _passing(condition: Condition, reading: Reading) -> list[object]:
+def _passing(condition: Condition, cleaning: Cleaning) -> list[object]:
     above = condition.op is Op.GE
     return [
-        level for place, level in enumerate(reading.order) if (place >= condition.value) is above
+        level for place, level in enumerate(cleaning.order) if (place >= condition.value) is above
     ]
 
 
-def _levels(condition: Condition, reading: Reading) -> Iterator[Condition]:
+def _levels(condition: Condition, cleaning: Cleaning) -> Iterator[Condition]:
     """A condition on levels as one on all their spellings; merged levels are all but the kept."""
     levels = condition.value if condition.op is Op.IN else {condition.value}
     inside = condition.op is not Op.NE
-    if reading.kept and (reading.other in levels):
+    if cleaning.kept and (cleaning.other in levels):
         # All that are merged are in the set, so it is said by those that are not.
-        levels = [level for level in reading.kept if level not in levels]
+        levels = [level for level in cleaning.kept if level not in levels]
         inside = not inside
-    spelt = [cell for level in levels for cell in reading.spellings(level)]
+    spelt = [cell for level in levels for cell in cleaning.spellings(level)]
     if inside:
         yield from _any_of(condition, spelt)
         return
     yield Condition(condition.feature, Op.PRESENT)
-    yield from _none_of(condition, (*spelt, *reading.missing))
+    yield from _none_of(condition, (*spelt, *cleaning.missing))
 
 
 def _any_of(condition: Condition, cells: object) -> Iterator[Condition]:

@@ -1,6 +1,6 @@
 """How the cells of a column become values: decided once, recorded, and never guessed again.
 
-A rule speaks about the cleaned column. Every condition carries the reading of its column, so that
+A rule speaks about the cleaned column. Every condition carries the cleaning of its column, so that
 new rows are cleaned as the training rows were.
 """
 
@@ -27,7 +27,7 @@ _PATTERNS = {"d.m.y": "%d.%m.%Y", "d/m/y": "%d/%m/%Y", "m/d/y": "%m/%d/%Y"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class Cleaning:
     """What is done to the cells of one column before anything is compared with them.
 
     Attributes
@@ -73,7 +73,7 @@ class Reading:
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(
-                    f"{name!r} of a reading must be one of {', '.join(map(repr, allowed))}, "
+                    f"{name!r} of a cleaning must be one of {', '.join(map(repr, allowed))}, "
                     f"got {getattr(self, name)!r}."
                 )
 
@@ -89,7 +89,7 @@ class Reading:
             raw, unread = self._parsed(raw)
         elif self.renamed or self.kept:
             raw = replace(raw, values=_mapped(raw.values, self._level))
-        elif self.order:
+        elif self.order and raw.values.dtype == object:
             raw, unread = self._placed(raw)
         if self.part and raw.values.dtype.kind == "M":
             raw = Raw(_part(raw.values, raw.mask, self.part), raw.missing, Kind.NUMERIC)
@@ -154,6 +154,11 @@ class Reading:
         return Raw(values, missing if missing.any() else None, Kind.NUMERIC), missing & ~raw.mask
 
     @property
+    def reads_text(self) -> bool:
+        """Whether cells of text are expected, which a reader of files must not change before."""
+        return self.form in ("number", "date") or bool(self.renamed or self.kept or self.order)
+
+    @property
     def is_plain(self) -> bool:
         """Whether the values are the cells, some of them missing or under another name.
 
@@ -168,7 +173,7 @@ class Reading:
         return tuple(dict.fromkeys((*own, *others)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The reading as plain data: what differs from values as they are."""
+        """The cleaning as plain data: what differs from values as they are."""
         data: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -177,20 +182,20 @@ class Reading:
         return data
 
     @classmethod
-    def from_dict(cls, data: Any, source: str) -> Reading:
-        """The reading that `to_dict` wrote; `source` names it in messages."""
+    def from_dict(cls, data: Any, source: str) -> Cleaning:
+        """The cleaning that `to_dict` wrote; `source` names it in messages."""
         known = [each.name for each in fields(cls)]
         if not isinstance(data, Mapping):
-            raise InputError(f"a 'reading' of {source} must be an object, got {data!r}.")
+            raise InputError(f"a 'cleaning' of {source} must be an object, got {data!r}.")
         unknown = [key for key in data if key not in known]
         if unknown:
-            raise InputError(f"a 'reading' of {source} has an unknown key {unknown[0]!r}.")
+            raise InputError(f"a 'cleaning' of {source} has an unknown key {unknown[0]!r}.")
         given: dict[str, Any] = {}
         for name, value in data.items():
             is_list = name in ("missing", "renamed", "kept", "order")
             if is_list != isinstance(value, list) or (not is_list and not isinstance(value, str)):
                 want = "a list" if is_list else "a text"
-                raise InputError(f"{name!r} of a reading of {source} must be {want}.")
+                raise InputError(f"{name!r} of a cleaning of {source} must be {want}.")
             given[name] = _levels(value, name, source) if is_list else value
         try:
             return cls(**given)
@@ -260,10 +265,10 @@ def _levels(values: Iterable[Any], name: str, source: str) -> tuple[Any, ...]:
         each = value
         if name == "renamed":
             if not isinstance(value, list) or len(value) != 2:
-                raise InputError(f"'renamed' of a reading of {source} must hold pairs.")
+                raise InputError(f"'renamed' of a cleaning of {source} must hold pairs.")
             each = tuple(value)
         parts = each if isinstance(each, tuple) else (each,)
         if not all(isinstance(part, str | int | float) for part in parts):
-            raise InputError(f"{name!r} of a reading of {source} must hold texts and numbers.")
+            raise InputError(f"{name!r} of a cleaning of {source} must hold texts and numbers.")
         out.append(each)
     return tuple(out)
