@@ -45,6 +45,10 @@ class OpdtWarning(UserWarning):
     """Something about the data worth knowing; silence it with `warnings.filterwarnings`."""
 
 
+class ColumnWarning(OpdtWarning):
+    """A column is not used, or some of its cells hold nothing that fits; its plan says the same."""
+
+
 def first_line(error: BaseException) -> str:
     """What an exception of another library says, without the lines that follow, or its name."""
     lines = str(error).strip().split("\n")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from opdt.errors import OpdtWarning
+from opdt.errors import ColumnWarning, OpdtWarning
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.text import rule_lines, solution_facts
 from opdt.solution import Progress, Solution
@@ -90,12 +90,17 @@ def show_trace(solution: Solution) -> None:
 
 
 @contextmanager
-def notes(*, shown: bool = True) -> Iterator[None]:
-    """Show the library's warnings as notes on the standard error, or keep them quiet."""
+def notes(*, shown: bool = True, columns: bool = True) -> Iterator[None]:
+    """Show the library's warnings as notes on the standard error, or keep them quiet.
+
+    Those on columns are left out where `columns` is false, as the plan is shown anyway.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OpdtWarning)
         yield
     for each in caught:
+        if not columns and issubclass(each.category, ColumnWarning):
+            continue
         if shown and issubclass(each.category, OpdtWarning):
             stderr().print(f"note: {each.message}", style="yellow", soft_wrap=True)
 

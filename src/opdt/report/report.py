@@ -113,7 +113,9 @@ def report(
     parts = parts_of(source, y, X_test, y_test)
     several = rules_of(model)
     if several is not None:
-        table = Table.build(source, y, warn=False)
+        settings = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+        asked_for = {name: settings.get(name) for name in ("roles", "missing")}
+        table = Table.build(source, y, **asked_for, warn=False)
         return Report(several_context(model, several, table, parts, title))
     subject = Subject.of(model, settings)
     roles = subject.solution.plan or subject.settings.get("roles")

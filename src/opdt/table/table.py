@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import InputError, OpdtWarning
+from opdt.errors import ColumnWarning, InputError
 from opdt.table.columns import Column, code_matrix, tiles
 from opdt.table.frames import (
     Source,
@@ -308,7 +308,7 @@ def _remark(plan: Plan) -> None:
         found.append(f"columns that are not used: {shown}; 'roles' gives them another role.")
     found += [f"column {c.name!r}: {c.unread}." for c in plan if c.unread is not None]
     for remark in found:
-        warnings.warn(remark, OpdtWarning, _outside())
+        warnings.warn(remark, ColumnWarning, _outside())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from opdt.errors import InputError
 from opdt.rules.condition import Condition, Op
 from opdt.rules.rule import Rule
 from opdt.table import Cleaning
 
+# Types of columns in which nothing is left to be cleaned.
+_CLEAN = {"number": ("integer", "float"), "date": ("date",), "seconds": ("integer", "float")}
 
-def on_cells(rule: Rule) -> Rule:
+
+def on_cells(rule: Rule, types: Mapping[str, str] | None = None) -> Rule:
     """The rule that covers the same rows by conditions on cells as they stand.
+
+    Parameters
+    ----------
+    types : mapping of feature to type, optional
+        Where it says that a column holds numbers or dates in the table to come, the column needs
+        no cleaning there.
 
     Raises
     ------
@@ -22,20 +32,25 @@ def on_cells(rule: Rule) -> Rule:
     """
     if all(condition.cleaning is None for condition in rule.conditions):
         return rule
-    return Rule([cell for c in rule.conditions for cell in _cells(c)], rule.label)
+    known = types or {}
+    cells = (cell for c in rule.conditions for cell in _cells(c, known.get(c.feature, "")))
+    return Rule(cells, rule.label)
 
 
-def _cells(condition: Condition) -> Iterator[Condition]:
+def _cells(condition: Condition, held: str) -> Iterator[Condition]:
     cleaning = condition.cleaning
     if cleaning is None:
         yield condition
         return
+    if held in _CLEAN.get(cleaning.form, ()) and not cleaning.part:
+        yield replace(condition, cleaning=None)
+        return
     if not cleaning.is_plain:
-        held = {"seconds": "durations, taken in seconds", "date": "dates that were read or parted"}
+        what = {"seconds": "durations, taken in seconds", "date": "dates that were read or parted"}
         raise InputError(
-            f"column {condition.feature!r} holds {held.get(cleaning.form, 'numbers in text')}, which "
-            "cannot be exported exactly; use 'opdt apply' or rule.covers, or clean the column "
-            "before the search."
+            f"column {condition.feature!r} holds {what.get(cleaning.form, 'numbers in text')}, "
+            "which cannot be exported exactly; use 'opdt apply' or rule.covers, or give the type "
+            "that the column has where it is clean already."
         )
     plain = replace(condition, cleaning=None)
     if condition.op is Op.MISSING:
@@ -64,7 +79,7 @@ def _present(condition: Condition, cleaning: Cleaning) -> Iterator[Condition]:
     yield from _none_of(condition, cleaning.missing)
 
 
-def _passing(condition: Condition, cleaning: Cleaning) -> list[object]:
+def _passing(condition: Condition, cleaning: Cleaning) -> list[Any]:
     above = condition.op is Op.GE
     return [
         level for place, level in enumerate(cleaning.order) if (place >= condition.value) is above
@@ -87,14 +102,14 @@ def _levels(condition: Condition, cleaning: Cleaning) -> Iterator[Condition]:
     yield from _none_of(condition, (*spelt, *cleaning.missing))
 
 
-def _any_of(condition: Condition, cells: object) -> Iterator[Condition]:
-    found = list(dict.fromkeys(cells))  # type: ignore[call-overload]
+def _any_of(condition: Condition, cells: Iterable[Any]) -> Iterator[Condition]:
+    found = list(dict.fromkeys(cells))
     if len(found) == 1:
         yield Condition(condition.feature, Op.EQ, found[0])
     else:
         yield Condition(condition.feature, Op.IN, found)
 
 
-def _none_of(condition: Condition, cells: object) -> Iterator[Condition]:
-    for cell in dict.fromkeys(cells):  # type: ignore[call-overload]
+def _none_of(condition: Condition, cells: Iterable[Any]) -> Iterator[Condition]:
+    for cell in dict.fromkeys(cells):
         yield Condition(condition.feature, Op.NE, cell)

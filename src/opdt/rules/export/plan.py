@@ -70,8 +70,8 @@ def plan(rules: Sequence[Rule], types: Mapping[str, str] | None) -> list[list[Te
 
     Conditions on cleaned columns are first put to the cells, or refused (see `on_cells`). A type that is not given is inferred from all conditions on the column, in whichever rule.
     """
-    rules = [on_cells(rule) for rule in rules]
     known = check_types(types)
+    rules = [on_cells(rule, known) for rule in rules]
     conditions = [condition for rule in rules for condition in rule.conditions]
     inferred = {
         feature: _inferred([c for c in conditions if c.feature == feature], feature)
