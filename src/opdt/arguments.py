@@ -16,7 +16,7 @@ from opdt.optional import require
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget, Clock
-from opdt.table import Source, Table, open_source
+from opdt.table import Plan, Source, Table, open_source
 from opdt.table.sparse import SparseSource
 
 StructureLike = Structure | Sequence[str] | str | Path | None
@@ -34,7 +34,7 @@ def resolve_table(
     X: Any,
     y: Any,
     sample_weight: Any,
-    roles: Mapping[str, str] | None,
+    roles: Mapping[str, str] | Plan | None,
     clock: Clock | None = None,
     missing: Any = None,
 ) -> Table:

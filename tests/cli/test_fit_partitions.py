@@ -100,7 +100,7 @@ def test_a_class_is_spelt_as_its_column_holds_it(opdt, parts, target, label, cod
         (("--target", "state", "--memory-limit", "much"), "must be a number of bytes"),
         (("--target", "state", "--encoding", "latin-1"), "'--encoding' is for one text file"),
         (("--target", "state", "--forbid", "nowhere"), "'nowhere'"),
-        (("--target", "state", "--numeric", "site"), "'site' holds text"),
+        (("--target", "state", "--role", "site=numeric"), "'site' holds no number"),
         (("--target", "state", "--json", "parts/a.parquet"), "is the input"),
     ],
 )

@@ -230,10 +230,28 @@ def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:
     assert any(one.parts_done == one.parts for one in told)
 
 
-def test_numbers_in_text_are_refused_where_they_are_asked_for(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": ["1", "2"], "y": [0, 1]}), tmp_path / "a.parquet")
-    with pytest.raises(UnsupportedProblem, match="'a' holds text, and numbers in text are not"):
-        discover_partitioned(tmp_path, "y", roles={"a": "numeric"})
+def test_numbers_in_text_are_read_as_in_memory(tmp_path: Path) -> None:
+    rows = 60
+    cells = {
+        "price": [f"€ {n},50" for n in range(rows)],
+        "age": [str(n % 40) if n != 7 else "old" for n in range(1, rows + 1)],
+        "seen": [["Y", "yes", "n/a", "N"][n % 4] for n in range(rows)],
+        "row": list(range(rows)),
+    }
+    labels = [int(n > 40) for n in range(rows)]
+    for part in (slice(0, 25), slice(25, rows)):
+        table = pa.table({name: some[part] for name, some in cells.items()} | {"y": labels[part]})
+        pq.write_table(table, tmp_path / f"{part.start:02}.parquet")
+    roles = {"age": "numeric"}  # one of 60 cells is more than one in a hundred
+    here = opdt.discover(cells, labels, w=2, roles=roles)
+    there = discover_partitioned(tmp_path, "y", w=2, roles=roles)
+    assert (str(there.rule), there.value) == (str(here.rule), here.value)
+    assert there.rule == here.rule
+    assert [(c.name, c.role, c.cleaning) for c in there.plan] == [
+        (c.name, c.role, c.cleaning) for c in here.plan
+    ]
+    assert there.plan["row"].role == "id"
+    assert there.rule.covers(cells).sum() == there.covered
 
 
 PEAK = """

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from opdt.errors import OpdtWarning
-from opdt.rules import Condition, Rule
+from opdt.rules import Condition, Rule, rule_to_dict
+from opdt.rules.rule_json import rule_from_dict
 from opdt.scale.driver import Driver
 from opdt.scale.front import open_scanner
 from opdt.scale.roles import survey_pieces
@@ -58,6 +59,8 @@ class Messy:
 
 N, C, D = Role.NUMERIC, Role.CATEGORICAL, Role.DATE
 WEEK = [f"2024-03-{day:02}" for day in range(1, 8)]
+KEYS = [str(7 * row % 101) for row in range(ROWS)]
+FREE = [f"the patient came in on day {day} and felt well" for day in range(12)]
 FILES = [
     # numbers in clothes
     Messy("euro, decimal comma", ["€ 1.234,56", "€ 2,50", "€ 12,00"], N, [1234.56, 2.5, 12.0]),
@@ -105,27 +108,33 @@ FILES = [
     Messy("true and false", ["true", "false"], Role.YES_NO, [1, 0]),
     Messy("codes on request", ["1", "2", "3"], C, [1, 2, 3], roles={"x": "categorical"}),
     Messy("units that differ", ["12 kg", "500 g"], C, ["12 kg", "500 g"]),
-    Messy("ordered", ["low", "high", "mid"], Role.ORDERED, [0, 2, 1], roles={"x": "ordered:low<mid<high"}),
-    Messy("rare levels", [*"aaaabbbbcd"], C, [*"aaaabbbb", "other", "other"], roles={"x": "categorical:2"}, rows=30),
+    Messy("ordered", [*"abc"], Role.ORDERED, [0, 2, 1], roles={"x": "ordered:a<c<b"}),
+    Messy(
+        "rare levels", [*"aaaabbbbcd"], C, [*"aaaabbbb", "other", "other"],
+        roles={"x": "categorical:2"}, rows=30,
+    ),
     # dates
     Messy("ISO dates", WEEK, D, [np.datetime64(day) for day in WEEK]),
-    Messy("German dates", ["24.12.2023", "01.02.2024"], D, [np.datetime64("2023-12-24"), np.datetime64("2024-02-01")]),
+    Messy(
+        "German dates", ["24.12.2023", "01.02.2024"], D,
+        [np.datetime64("2023-12-24"), np.datetime64("2024-02-01")],
+    ),
     Messy("ISO dates with gaps", [*WEEK, "-"], D, [*map(np.datetime64, WEEK), MISSING]),
     Messy("hours", ["2024-03-01 17:05", "2024-03-02 08:00"], D, [17, 8], roles={"x": "date:hour"}),
     Messy("weekdays", WEEK, D, [5, 6, 7, 1, 2, 3, 4], roles={"x": "date:weekday"}),
     # not used
     Messy("keys", [f"T{row:04}" for row in range(ROWS)], Role.ID, name="txn"),
-    Messy("keys with a name", [str(7 * row % 101) for row in range(ROWS)], Role.ID, name="customer_id"),
+    Messy("keys with a name", KEYS, Role.ID, name="customer_id"),
     Messy("numbered rows", [str(row) for row in range(ROWS)], Role.ID),
     Messy("index of pandas", [str(row) for row in range(ROWS)], Role.ID, name="Unnamed: 0"),
     Messy("passenger", [str(row + 500) for row in range(ROWS)], Role.ID, name="PassengerId"),
-    Messy("free text", [f"the patient came in on day {d} and felt well" for d in range(12)], Role.TEXT),
+    Messy("free text", FREE, Role.TEXT),
     Messy("one text", ["same"], Role.CONSTANT),
     Messy("one number", ["5"], Role.CONSTANT),
     Messy("said to be ignored", ["1", "2"], Role.IGNORED, roles={"x": "ignored"}),
     # what looks like a key and is a measurement
     Messy("different fractions", [str(1 + row / 7) for row in range(ROWS)], N),
-    Messy("different whole numbers", [str(7 * row % 101) for row in range(ROWS)], N),
+    Messy("different whole numbers", KEYS, N),
     Messy("a store", ["1", "2", "3"], N, [1, 2, 3], name="store_id"),
     # one bad cell does not make a category of a number
     Messy("one bad cell", [str(20 + age) for age in range(40)], N, rows=400, more={17: "abc"}),
@@ -189,15 +198,13 @@ def test_conditions_clean_new_rows_as_the_plan_says(tmp_path: Path, messy: Messy
     table = table_of(path, messy)
     column = table.columns[table.index(messy.name)]
     numeric = column.kind == "numeric"
-    value = column.values[-1].item() if isinstance(column.values[-1], np.generic) else column.values[-1]
-    if column.values.dtype.kind == "M":
-        value = column.values[-1]
-    condition = Condition(messy.name, ">=" if numeric else "==", value, column.cleaning)
+    op = ">=" if numeric else "=="
+    condition = Condition(messy.name, op, column.values[-1], column.cleaning)
     rule = Rule([condition], "ill")
     expected = (column.codes == column.n_values - 1).tolist()
     assert rule.covers(path).tolist() == expected
-    again = type(rule)(rule.conditions, rule.label)
-    assert again.covers(open_source(path)).tolist() == expected
+    assert rule_from_dict(rule_to_dict(rule)) == rule
+    assert rule.covers(open_source(path)).tolist() == expected
 
 
 def test_a_bad_cell_is_told_with_its_row(tmp_path: Path) -> None:

@@ -34,4 +34,5 @@ def columns(
     if json_out:
         typer.echo(json.dumps(plan.to_list(), indent=2, ensure_ascii=False))
     else:
+        stdout().print(plan.summary(), soft_wrap=True)
         show_plan(stdout(), plan, whole=True)

@@ -50,18 +50,19 @@ def show_solution(
 
 
 def show_plan(console: Console, plan: Plan, *, whole: bool = False) -> None:
-    """Print how many columns have which role, and what there is to say about some or all."""
+    """Print what there is to say about columns; all of them if `whole`."""
+    rows = plan.rows(whole=whole)
+    if not rows:
+        return
     console.print()
-    console.print(Text.assemble(("columns  ", "dim"), plan.summary()), soft_wrap=True)
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, role, remark in plan.rows(whole=whole):
+    for name, role, remark in rows:
         color = "yellow" if remark.startswith("warning:") else ""
-        grid.add_row(Text(f"  {visible(name)}"), Text(role, "dim"), Text(visible(remark), color))
-    if grid.row_count:
-        console.print(grid)
+        grid.add_row(Text(visible(name)), Text(role, "dim"), Text(visible(remark), color))
+    console.print(grid)
 
 
 def visible(text: str) -> str:

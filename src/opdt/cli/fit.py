@@ -94,6 +94,7 @@ def fit(
         stdout().print("no rule" if solution.rule is None else solution.rule, soft_wrap=True)
     elif not only_json:
         more = [reading(solution)] if pieces else []
+        more += [] if solution.plan is None else [("columns", solution.plan.summary())]
         show_solution(stdout(), solution, table, w, *more)
         if solution.plan is not None:
             show_plan(stdout(), solution.plan, whole=verbose)

@@ -104,7 +104,9 @@ def class_table(solution: Solution) -> Table:
     if not seen.classes:
         return Table((), np.zeros(0, np.int32), np.zeros(0))
     rows = {"class": list(range(len(seen.classes)))}
-    return Table.build(rows, list(seen.classes), sample_weight=seen.weights, roles=Plan(), warn=False)
+    return Table.build(
+        rows, list(seen.classes), sample_weight=seen.weights, roles=Plan(), warn=False
+    )
 
 
 def reading(solution: Solution) -> tuple[str, str]:

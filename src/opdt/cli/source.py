@@ -46,7 +46,7 @@ def read_data(data: Path, written: Mapping[str, str | None]) -> Any:
     from opdt.table import read_frame
 
     with on_disk(data) as path:
-        return read_frame(path, **written)
+        return read_frame(path, **dict[str, Any](written))
 
 
 def open_data(data: Path, written: Mapping[str, str | None]) -> Source:

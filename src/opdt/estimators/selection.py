@@ -187,9 +187,7 @@ class OPDTClassifierCV(OPDTClassifier):
         X, y = check_fit(self, X, y)
         every = Rows(X, y, check_weights(sample_weight, len(y)))
         whole = every.where(np.ones(len(y), dtype=bool))
-        table = resolve_table(
-            whole.X, whole.y, whole.weights, self.roles, missing=self.missing
-        )
+        table = resolve_table(whole.X, whole.y, whole.weights, self.roles, missing=self.missing)
         demands = self._demands()
         menu = self._menu(table, demands)
         scores = self._cross_validate(every, whole, table, menu, demands)

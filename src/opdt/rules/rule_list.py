@@ -12,7 +12,6 @@ from opdt.errors import InputError
 from opdt.rules.exports import Exports
 from opdt.rules.rule import Rule, open_cells, plain_label, same_label
 
-
 if TYPE_CHECKING:
     from opdt.rules.export.cases import Cases
 

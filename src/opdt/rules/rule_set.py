@@ -14,7 +14,6 @@ from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
 from opdt.rules.rule import Rule, open_cells, plain_label, same_label
 from opdt.rules.rule_list import checked_rules, label_array
 
-
 if TYPE_CHECKING:
     from opdt.rules.export.cases import Cases
 

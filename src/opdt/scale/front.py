@@ -23,8 +23,8 @@ from opdt.scale.answer import answer, unfinished
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.question import Question, Wishes
-from opdt.scale.scanner import Scanner
 from opdt.scale.roles import survey_pieces
+from opdt.scale.scanner import Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
@@ -158,9 +158,7 @@ def _check_column(argument: str, what: str, name: Any) -> None:
         )
 
 
-def _check_wishes(
-    schema: Schema, wishes: Wishes, plan: Plan
-) -> tuple[frozenset[int], Constraints]:
+def _check_wishes(schema: Schema, wishes: Wishes, plan: Plan) -> tuple[frozenset[int], Constraints]:
     """Refuse before the first pass what can be refused without rows.
 
     Returns the features of no use, and the constraints on those that are features.

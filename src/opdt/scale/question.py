@@ -144,9 +144,7 @@ class Question:
         if self.schema.weight is not None:
             weights = rows.column(self.schema.weight).to_numpy()
         # The sample is clean already: no role is to be guessed again.
-        plan = Plan(
-            tuple(ColumnPlan(f.name, Role(str(f.kind)), "") for f in self.schema.features)
-        )
+        plan = Plan(tuple(ColumnPlan(f.name, Role(str(f.kind)), "") for f in self.schema.features))
         limits = self.wishes.constraints
         share = len(rows) / self.n_rows
         asked = limits.min_coverage

@@ -133,7 +133,9 @@ class Cleaning:
     def _read_date(self, cell: Any) -> np.datetime64 | None:
         if isinstance(cell, str):
             return read_date(cell, self.dates)
-        return np.datetime64(cell, "us") if isinstance(cell, dt.date | np.datetime64) else None
+        if isinstance(cell, dt.date):
+            return np.datetime64(cell, "us")
+        return cell.astype("datetime64[us]") if isinstance(cell, np.datetime64) else None
 
     def _level(self, cell: Any) -> Any:
         if cell is None:
@@ -169,7 +171,9 @@ class Cleaning:
     def spellings(self, level: Any) -> tuple[Any, ...]:
         """The cells that are read as a level, its own name among them."""
         others = tuple(cell for cell, name in self.renamed if name == level)
-        own = () if any(cell == level and name != level for cell, name in self.renamed) else (level,)
+        own = (
+            () if any(cell == level and name != level for cell, name in self.renamed) else (level,)
+        )
         return tuple(dict.fromkeys((*own, *others)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,7 +212,11 @@ def read_date(text: str, form: str) -> np.datetime64 | None:
     text = text.strip()
     try:
         if form == ISO:
-            moment = dt.datetime.fromisoformat(text) if text[:4].isdecimal() and text[4:5] == "-" else None
+            moment = (
+                dt.datetime.fromisoformat(text)
+                if text[:4].isdecimal() and text[4:5] == "-"
+                else None
+            )
         else:
             day, _, time = text.partition(" ")
             moment = dt.datetime.strptime(day, _PATTERNS[form])  # noqa: DTZ007: a date has no zone

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.table.cleaning import Cleaning
 from opdt.table.kinds import Kind
 from opdt.table.ranks import rank_rows, turned
 from opdt.table.raw import Raw, as_numeric, rows
-from opdt.table.cleaning import Cleaning
 
 # What is coded in one call: at least half a line of memory of each row, and so many cells.
 _TILE_BYTES = 32

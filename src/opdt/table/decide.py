@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opdt.errors import InputError
-from opdt.table.numbers_in_text import SHAPES, Marks, fits
 from opdt.table.cleaning import ISO, Cleaning
+from opdt.table.numbers_in_text import SHAPES, Marks, fits
 from opdt.table.roles import ColumnPlan, Role, Unread, Wish
 from opdt.table.survey import (
     MAX_LEVELS,
@@ -140,9 +140,7 @@ def _number_cleaning(survey: Survey, decimal: str) -> tuple[Cleaning, int]:
     return Cleaning("number", mark, unit, missing=_words(survey)), present - fitting + strange
 
 
-def _number_plan(
-    name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str
-) -> ColumnPlan:
+def _number_plan(name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str) -> ColumnPlan:
     shown = _shown_number(survey, cleaning)
     changes = [f"numbers read out of text such as {shown!r}"] if shown is not None else []
     warnings = []
@@ -190,7 +188,9 @@ def bad_example(survey: Survey, cleaning: Cleaning) -> str:
 
 def _shown_number(survey: Survey, cleaning: Cleaning) -> str | None:
     """A cell that shows what had to be read out of text; None where all are plain numbers."""
-    dressed = [s for s in SHAPES if s not in ("whole", "point_decimal", "one_point") and survey.classes[s]]
+    dressed = [
+        s for s in SHAPES if s not in ("whole", "point_decimal", "one_point") and survey.classes[s]
+    ]
     for shape in (*dressed, *SHAPES):
         if survey.classes[shape] and (dressed or cleaning.unit) and fits(shape, cleaning.decimal):
             return survey.examples[shape]
@@ -224,7 +224,9 @@ def _dates_of(survey: Survey, form: str) -> int:
     return survey.classes[f"date {form}"] + either
 
 
-def _date_plan(name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str = "") -> ColumnPlan:
+def _date_plan(
+    name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str = ""
+) -> ColumnPlan:
     changes = [] if cleaning.dates == ISO else [f"dates are read as {cleaning.dates}"]
     changes += [f"the {cleaning.part} of the date is taken"] if cleaning.part else []
     changes += _missing_changes(survey, cleaning.missing)
@@ -331,7 +333,7 @@ def _words(survey: Survey) -> tuple[str, ...]:
 
 def _sure_words(survey: Survey) -> tuple[str, ...]:
     """Cells that are missing values in a column of levels: `-` beside `+` is a level."""
-    levels = survey.levels or {}
+    levels: Mapping[Any, int] = survey.levels or {}
     words = (w for w in survey.words if w.strip().casefold() not in MAYBE_MISSING)
     return tuple(sorted(w for w in words if not (w.strip() == "-" and "+" in levels)))
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.table.cleaning import Cleaning
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.raw import Raw, as_numeric, from_array, from_sequence, with_missing
 from opdt.table.read import read_frame
-from opdt.table.cleaning import Cleaning
 from opdt.table.sparse import Entries, SparseSource, is_sparse, pandas_entries
 
 Blocks = list[tuple[Sequence[int], NDArray[Any]]]
@@ -381,7 +381,8 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
     missing = None
     if series.null_count() > 0:
         missing = series.is_null().to_numpy().astype(bool)
-    declared, order = isinstance(dtype, nw.Categorical | nw.Enum), ()
+    declared = isinstance(dtype, nw.Categorical | nw.Enum)
+    order: tuple[Any, ...] = ()
     if declared:
         order = tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
         series, dtype = series.cast(nw.String), nw.String()

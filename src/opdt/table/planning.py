@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.table.cleaning import Cleaning
 from opdt.table.columns import Column, code_values, unhashable
 from opdt.table.decide import decide_text, id_reason, is_nameless, ordered_plan, says_id
 from opdt.table.kinds import Kind
 from opdt.table.raw import Raw
-from opdt.table.cleaning import Cleaning
 from opdt.table.roles import ColumnPlan, Role, Unread, Wish
 from opdt.table.survey import MAX_LEVELS, Survey
 
@@ -65,7 +65,10 @@ def plan_raw(
 
 
 def plan_block(
-    columns: Iterable[Column], dtype: np.dtype[Any], declared: Sequence[tuple[Any, ...]], named: bool
+    columns: Iterable[Column],
+    dtype: np.dtype[Any],
+    declared: Sequence[tuple[Any, ...]],
+    named: bool,
 ) -> list[Planned]:
     """The plans of columns of plain numbers that were coded together."""
     role, why = _TYPES.get(dtype.kind, _NUMERIC)
@@ -193,9 +196,7 @@ def kind_of(role: Role, natural: Kind) -> Kind:
     return Kind.CATEGORICAL if role is Role.CATEGORICAL else natural
 
 
-def _without(
-    plan: ColumnPlan, column: Column, gone: NDArray[np.intp]
-) -> tuple[ColumnPlan, Column]:
+def _without(plan: ColumnPlan, column: Column, gone: NDArray[np.intp]) -> tuple[ColumnPlan, Column]:
     """A coded column of which some values are missing values."""
     cells = tuple(column.values[gone].tolist())
     places = np.full(column.n_values + 1, -1, np.int32)  # the last is for what is missing already

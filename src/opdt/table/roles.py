@@ -10,8 +10,8 @@ from numbers import Real
 from typing import Any
 
 from opdt.errors import InputError
-from opdt.table.kinds import Kind, unknown_column
 from opdt.table.cleaning import DATE_FORMS, PARTS, Cleaning
+from opdt.table.kinds import Kind, unknown_column
 
 MARKS = {"comma": ",", "point": "."}
 

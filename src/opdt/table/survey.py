@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from opdt.table.numbers_in_text import shape_of
 from opdt.table.cleaning import ISO, read_date
+from opdt.table.numbers_in_text import shape_of
 
 MAX_LEVELS = 20_000  # different cells that are counted; more are no levels
 # Cells that are missing values wherever they stand, and those that may be a level of their own.
 MISSING_WORDS = frozenset(
     """|-|--|---|.|..|...|…|?|??|n/a|na|n.a.|n. a.|#n/a|#na|nan|null|<na>|<null>|(null)|nil|k.a.
-    |k. a.|k.a|k/a|keine angabe|n.v.|s.d.|#value!|#div/0!|#ref!|#null!""".replace("\n    ", "")
-    .split("|")
+    |k. a.|k.a|k/a|keine angabe|n.v.|s.d.|#value!|#div/0!|#ref!|#null!""".replace(
+        "\n    ", ""
+    ).split("|")
 )
 MAYBE_MISSING = frozenset(
     """unknown|unbekannt|none|missing|fehlt|fehlend|not available|not applicable|no data|n.d.|nd
@@ -30,8 +31,8 @@ MAYBE_MISSING = frozenset(
         "\n    ", ""
     ).split("|")
 )
-YES = frozenset("yes|y|ja|j|true|t|wahr|oui|si|sí|sim|tak|evet|on".split("|"))
-NO = frozenset("no|n|nein|false|f|falsch|non|não|nao|nie|hayır|off".split("|"))
+YES = frozenset("yes y ja j true t wahr oui si sí sim tak evet on".split())  # noqa: SIM905
+NO = frozenset("no n nein false f falsch non não nao nie hayır off".split())  # noqa: SIM905
 _LONG, _WORDS = 60, 5  # letters and spaces from which on a cell is a sentence
 _SLASHED = re.compile(r"\s*(\d{1,2})/(\d{1,2})/\d{4}(?:\s+\d{1,2}:\d\d(?::\d\d)?)?\s*")
 

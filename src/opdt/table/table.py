@@ -233,9 +233,10 @@ def _code(
     order: list[int] = []
     for block, matrix in source.blocks(plain):
         order += block
+        code = code_flags if mostly_zeros(matrix) else code_matrix
         for part in tiles(matrix):
             some = [names[j] for j in block[part]]
-            jobs.append(partial(_code_block, some, matrix[:, part], asked))
+            jobs.append(partial(_code_block, code, some, matrix[:, part], asked))
     large = source.n_rows * len(features) >= _LARGE
     if isinstance(source, SparseSource):
         run([lambda: source.by_column], large=large, watch=watch, threads=threads)
@@ -250,8 +251,12 @@ def _code(
     return [planned[j] for j in features]
 
 
-def _code_block(names: list[str], matrix: NDArray[Any], asked: Asked) -> list[Planned]:
-    code = code_flags if mostly_zeros(matrix) else code_matrix
+def _code_block(
+    code: Callable[[Sequence[str], NDArray[Any]], Iterable[Column]],
+    names: list[str],
+    matrix: NDArray[Any],
+    asked: Asked,
+) -> list[Planned]:
     declared = [asked.missing.get(name, ()) for name in names]
     return plan_block(code(names, matrix), matrix.dtype, declared, asked.named)
 

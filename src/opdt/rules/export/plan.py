@@ -68,7 +68,8 @@ class Test:
 def plan(rules: Sequence[Rule], types: Mapping[str, str] | None) -> list[list[Test]]:
     """The conditions of each rule as tests of typed columns, in the same order.
 
-    Conditions on cleaned columns are first put to the cells, or refused (see `on_cells`). A type that is not given is inferred from all conditions on the column, in whichever rule.
+    Conditions on cleaned columns are first put to the cells, or refused (see `on_cells`). A type
+    that is not given is inferred from all conditions on the column, in whichever rule.
     """
     known = check_types(types)
     rules = [on_cells(rule, known) for rule in rules]
