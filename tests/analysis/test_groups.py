@@ -297,7 +297,7 @@ class TestCorrelation:
         assert association(*columns_of(X, {"y": "numeric"})) == 0
 
     def test_a_level_for_every_row_tells_nothing(self):
-        X = {"x": [3, 1, 2], "id": ["p", "q", "r"]}
+        X = {"x": [3, 1, 2], "name": ["p", "q", "r"]}
         assert association(*columns_of(X, None)) == 0
 
     def test_a_chain_of_likenesses_is_no_cluster(self):

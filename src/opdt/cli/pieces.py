@@ -112,7 +112,7 @@ def class_table(solution: Solution) -> Table:
 def reading(solution: Solution) -> tuple[str, str]:
     """The fact that tells how much was read."""
     seen: Passes = solution.details
-    words = f"{seen.passes} pass{'es' if seen.passes > 1 else ''} over {seen.n_rows:,} rows"
+    words = f"{seen.passes} pass{'' if seen.passes == 1 else 'es'} over {seen.n_rows:,} rows"
     return "read", words + (f", {format_size(seen.bytes_read)}" if seen.bytes_read else "")
 
 

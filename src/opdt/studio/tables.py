@@ -338,7 +338,8 @@ def loaded_frame(
         plans.append(plan_raw(column, raw)[0])
         cleaning = plans[-1].cleaning
         profiles.append(profile(column, raw if cleaning is None else cleaning.apply(raw)[0]))
-        columns[column] = _series(pandas, raw)
+        # Cells that are to be cleaned stay as they are, for a script that reads them again.
+        columns[column] = _series(pandas, raw) if cleaning is None else pandas.Series(raw.values)
     frame = pandas.DataFrame(columns)
     known = DataSource(
         "dataset" if sha256 is None else "file", name, sha256, source.n_rows, len(source.names)

@@ -42,4 +42,4 @@ def leak_of(column: Column, labels: NDArray[np.int32], n_classes: int) -> str | 
     if left > limit:
         return None
     share = 1 - left / n_rows
-    return f"it alone tells the class of {share:.1%} of the rows; is it made from the outcome?"
+    return f"it alone tells the class of {100 * share:.1f} % of the rows; is it made from the outcome?"
