@@ -230,6 +230,7 @@ def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:
     assert any(one.parts_done == one.parts for one in told)
 
 
+@pytest.mark.filterwarnings("ignore::opdt.errors.ColumnWarning")
 def test_numbers_in_text_are_read_as_in_memory(tmp_path: Path) -> None:
     rows = 60
     cells = {

@@ -109,9 +109,8 @@ class Constraints:
         """Whether coverage, precision or errors are limited."""
         return self.min_coverage > 0 or self.min_precision > 0 or self.max_errors is not None
 
-    def check_names(self, names: Sequence[str], categorical: Iterable[int]) -> None:
-        """Refuse features that the table does not have and directions that cannot apply."""
-        levels = {names[i] for i in categorical}
+    def check_known(self, names: Sequence[str]) -> None:
+        """Refuse features that the table does not have."""
         subsets = () if isinstance(self.subsets, bool) else self.subsets
         for argument, given in (
             ("directions", tuple(self.directions)),
@@ -127,6 +126,12 @@ class Constraints:
                         f"'{argument}' names feature {feature!r}, which the table does not "
                         f"have{hint}"
                     )
+
+    def check_names(self, names: Sequence[str], categorical: Iterable[int]) -> None:
+        """Refuse features that the table does not have and directions that cannot apply."""
+        self.check_known(names)
+        levels = {names[i] for i in categorical}
+        subsets = () if isinstance(self.subsets, bool) else self.subsets
         for feature, op in self.directions.items():
             wanted = (Op.EQ, Op.NE) if feature in levels else (Op.GE, Op.LT)
             if op not in wanted:

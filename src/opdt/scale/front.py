@@ -134,6 +134,7 @@ def discover_partitioned(
     schema = agree(scanner.sources(), y, weight=sample_weight, features=features)
     names = [layout.name for layout in schema.features]
     asked = check_roles(roles, names), check_missing(missing, names)
+    wishes.constraints.check_known(names)
     driver = Driver(scanner, limits.start(), max_passes)
     try:
         plan = survey_pieces(schema, *asked, driver)
