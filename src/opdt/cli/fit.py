@@ -81,7 +81,7 @@ def fit(
     }
     wishes = _Wishes(target, label, role, missing, direction, require, forbid, limits)
     pieces = in_pieces(data, memory_limit, dask)
-    with notes(shown=not quiet, columns=only_json):
+    with notes(shown=not quiet, columns=False):  # the plan says the same
         if pieces:
             check_plain(written)
             settings["memory_limit"] = memory_limit
