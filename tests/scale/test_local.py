@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import InputError
 from opdt.scale import LocalScanner, PassProgress, discover_partitioned, local
 from opdt.scale.lazy import dask_frame
 from opdt.scale.schema import agree

@@ -41,5 +41,5 @@ def leak_of(column: Column, labels: NDArray[np.int32], n_classes: int) -> str | 
     left = min(left, n_rows - int(sides.max()) - int(counts[0].max()))
     if left > limit:
         return None
-    share = 1 - left / n_rows
-    return f"it alone tells the class of {100 * share:.1f} % of the rows; is it made from the outcome?"
+    share = 100 * (1 - left / n_rows)
+    return f"it alone tells the class of {share:.1f} % of the rows; is it made from the outcome?"
