@@ -73,6 +73,8 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "groups": None,
         "target": None,
         "constraints": None,
+        "roles": None,
+        "missing": None,
         "engine": "search",
         "time_limit": None,
         "n_jobs": None,

@@ -72,6 +72,8 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "groups": None,
         "target": "ill",
         "constraints": None,
+        "roles": None,
+        "missing": None,
         "time_limit": 9,
         "n_jobs": None,
     }

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opdt import OPDTClassifier, OPDTClassifierCV
@@ -41,6 +41,7 @@ def conditions(draw: st.DrawFn) -> Condition:
     return Condition("x", op, draw(st.sampled_from(levels[cleaning])), cleaning)
 
 
+@settings(max_examples=60)
 @given(conditions(), st.lists(st.sampled_from(CELLS), min_size=1, max_size=8))
 def test_exports_cover_what_the_rule_covers(condition: Condition, cells: list[Any]) -> None:
     rule = Rule([condition], "ill")

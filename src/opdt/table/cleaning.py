@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.table.kinds import Kind
-from opdt.table.numbers_in_text import read_number, shape_of
+from opdt.table.numbers_in_text import read_number
 from opdt.table.raw import Raw, with_missing
 
 FORMS = ("", "number", "date", "seconds")
@@ -122,10 +122,7 @@ class Cleaning:
 
     def _read_number(self, cell: Any) -> float | None:
         if isinstance(cell, str):
-            shape = shape_of(cell)
-            if shape is None or shape[2] not in ("", self.unit):
-                return None
-            return read_number(cell, self.decimal)
+            return read_number(cell, self.decimal, self.unit)
         if isinstance(cell, bool | np.bool_) or not isinstance(cell, int | float | np.number):
             return None
         return float(cell)
@@ -219,7 +216,7 @@ def read_date(text: str, form: str) -> np.datetime64 | None:
             )
         else:
             day, _, time = text.partition(" ")
-            moment = dt.datetime.strptime(day, _PATTERNS[form])  # noqa: DTZ007: a date has no zone
+            moment = dt.datetime.strptime(day, _PATTERNS[form])  # noqa: DTZ007
             if time:
                 moment = dt.datetime.combine(moment.date(), dt.time.fromisoformat(time.strip()))
     except ValueError:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 SPACES = "\u0020\u00a0\u2009\u202f"
 _CURRENCY = r"[€$£¥₹]|EUR|USD|GBP|CHF|JPY|kr|zł|R\$"
@@ -49,6 +50,8 @@ _SAY_POINT = ("point_decimal", "comma_groups", "space_groups_point")
 _SAY_COMMA = ("comma_decimal", "point_groups", "space_groups_comma")
 _MOST_DIGITS = 15
 _MINUS = "-−–"
+_FIRST = re.compile("[0-9]")
+_ALIKE = str.maketrans("012345678", "9" * 9)
 _STRIP = str.maketrans("", "", SPACES + "'’")
 
 
@@ -60,22 +63,62 @@ def shape_of(text: str) -> tuple[str, str, str] | None:
     >>> shape_of("€ 1.234,56"), shape_of("0.5"), shape_of("abc"), shape_of("<12 %")
     (('point_groups', '', '€'), ('point_decimal', '', ''), None, ('whole', '<', '%'))
     """
-    found = _CELL.fullmatch(text)
-    if found is None or (found["open"] is None) != (found["close"] is None):
+    found = _match(_skeleton(text))
+    return None if found is None else (found.form, found.limit, found.unit)
+
+
+class _Match(NamedTuple):
+    """Where the parts of a number stand in a cell, and what they are."""
+
+    form: str
+    limit: str
+    unit: str
+    digits: slice
+    exponent: slice | None
+    negative: bool
+
+
+def _skeleton(text: str) -> str:
+    """The cell with all digits alike, but for a leading zero: a column has few of these."""
+    first = _FIRST.search(text)
+    bones = text.translate(_ALIKE)
+    if first is None or first[0] != "0":
+        return bones
+    return f"{bones[: first.start()]}0{bones[first.end() :]}"
+
+
+@lru_cache(maxsize=1 << 14)
+def _match(skeleton: str) -> _Match | None:
+    found = _CELL.fullmatch(skeleton)
+    form = None if found is None else _form(found)
+    if found is None or form is None:
         return None
-    if found["sign"] and found["sign2"]:
+    return _Match(
+        form,
+        found["limit"] or "",
+        (found["before"] or "") + (found["after"] or ""),
+        slice(*found.span("digits")),
+        slice(*found.span("exponent")) if found["exponent"] else None,
+        (found["sign"] or found["sign2"] or "+") in _MINUS or bool(found["open"]),
+    )
+
+
+def _form(found: re.Match[str]) -> str | None:
+    """The form of the digits of a cell; None where signs or marks do not go together."""
+    if (found["open"] is None) != (found["close"] is None) or (found["sign"] and found["sign2"]):
         return None
     digits = found["digits"]
-    shape = next((name for name, form in _GROUPS.items() if form.fullmatch(digits)), None)
-    if shape is None:
+    if digits.isdecimal():
+        is_code = len(digits) > _MOST_DIGITS or (digits[0] == "0" and len(digits) > 1)
+        # No double holds so many digits: the number of an account rather than a quantity.
+        shape: str | None = "code" if is_code else "whole"
+    else:
+        shape = next((name for name, form in _GROUPS.items() if form.fullmatch(digits)), None)
+    if shape is None or not found["point"]:
+        return shape
+    if shape not in ("whole", "code"):
         return None
-    if found["point"]:  # a mark and nothing behind it, as in `12.`
-        if shape not in ("whole", "code"):
-            return None
-        shape = "point_decimal" if found["point"] == "." else "comma_decimal"
-    if shape == "whole" and len(digits) > _MOST_DIGITS:
-        shape = "code"  # no double holds it: the number of an account rather than a quantity
-    return shape, found["limit"] or "", (found["before"] or "") + (found["after"] or "")
+    return "point_decimal" if found["point"] == "." else "comma_decimal"  # such as `12.`
 
 
 @dataclass(frozen=True)
@@ -103,34 +146,38 @@ class Marks:
         return cls(".", sure=not shapes.get("one_comma"))
 
 
-@lru_cache(maxsize=1 << 16)
-def read_number(text: str, decimal: str) -> float | None:
+def read_number(text: str, decimal: str, unit: str | None = None) -> float | None:
     """Return the number that a cell holds, None if it holds none.
 
     A percentage is the number before its sign. `<0.6` is the largest double below 0.6, and `>90`
     the smallest above 90, so that they lie on the side of the threshold that they speak of.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+        The mark before the fraction.
+    unit : str, optional
+        The only unit that may stand beside the number; any, if left out.
 
     Examples
     --------
     >>> read_number("€ 1.234,56", ","), read_number("1,234", "."), read_number("(12)", ".")
     (1234.56, 1234.0, -12.0)
     """
-    shape = shape_of(text)
-    if shape is None or not fits(shape[0], decimal):
+    found = _match(_skeleton(text))
+    if found is None or not fits(found.form, decimal):
         return None
-    found = _CELL.fullmatch(text)
-    assert found is not None  # shape_of has matched it
-    digits = found["digits"].translate(_STRIP)
+    if unit is not None and found.unit not in ("", unit):
+        return None
+    digits = text[found.digits].translate(_STRIP)
     digits = digits.replace("." if decimal == "," else ",", "").replace(",", ".")
-    number = float(digits + (found["exponent"] or ""))
+    number = float(digits + (text[found.exponent] if found.exponent else ""))
     if math.isinf(number):
         return None
-    if (found["sign"] or found["sign2"] or "+") in _MINUS or found["open"]:
-        number = -number
-    limit = (found["limit"] or "")[:1]
-    if limit in ("<", ">") and not found["limit"].endswith("="):
-        number = math.nextafter(number, -math.inf if limit == "<" else math.inf)
-    return number
+    number = -number if found.negative else number
+    if found.limit in ("<", ">"):
+        number = math.nextafter(number, -math.inf if found.limit == "<" else math.inf)
+    return number + 0.0  # no negative zero
 
 
 def fits(shape: str, decimal: str) -> bool:

@@ -26,7 +26,7 @@ from opdt.table.frames import (
 )
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.labels import check_weights, code_labels
-from opdt.table.leaks import leak_of
+from opdt.table.leaks import MOST_COLUMNS, leak_of
 from opdt.table.parallel import run
 from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw
 from opdt.table.raw import Raw
@@ -293,7 +293,8 @@ def _with_leaks(
     n_classes: int,
 ) -> Iterator[ColumnPlan]:
     """The plans, with a warning where a column alone tells the class."""
-    coded = {column.name: column for column in columns if not column.is_sparse}
+    few = len(columns) <= MOST_COLUMNS
+    coded = {column.name: column for column in columns if few and not column.is_sparse}
     for plan in plans:
         column = coded.get(plan.name)
         leak = None if column is None else leak_of(column, labels, n_classes)
