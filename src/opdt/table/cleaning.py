@@ -216,7 +216,7 @@ def read_date(text: str, form: str) -> np.datetime64 | None:
             )
         else:
             day, _, time = text.partition(" ")
-            moment = dt.datetime.strptime(day, _PATTERNS[form])  # noqa: DTZ007
+            moment = dt.datetime.strptime(day, _PATTERNS[form])
             if time:
                 moment = dt.datetime.combine(moment.date(), dt.time.fromisoformat(time.strip()))
     except ValueError:
