@@ -127,7 +127,7 @@ def random_table(
     labels = random_labels(rng, n_rows) if rng.random() < 0.3 else planted_labels(rng, data)
     weights = random_weights(rng, n_rows, weighted)
     return Table.build(
-        data, labels, sample_weight=weights, kinds=_readable(data, kinds), warn=False
+        data, labels, sample_weight=weights, roles=_readable(data, kinds), warn=False
     )
 
 

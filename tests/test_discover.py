@@ -84,7 +84,7 @@ def test_weights_and_kinds_are_passed_on():
         target="ill",
         engine=EXACT,
         sample_weight=[1, 1, 5, 1, 1, 1],
-        kinds={"ward": "categorical"},
+        roles={"ward": "categorical"},
         structure=["cat"],
         w=2,
     )
@@ -282,7 +282,7 @@ def test_groups_given_beside_a_file_come_before_those_in_it(tmp_path):
             {"budget": Budget(), "n_jobs": 3},
             "'time_limit' and 'n_jobs' cannot be given beside 'budget'",
         ),
-        ({"kinds": {"agee": "numeric"}}, "there is no column 'agee' in X"),
+        ({"roles": {"agee": "numeric"}}, "there is no column 'agee' in X"),
         ({"sample_weight": [1, 2]}, "sample_weight must have one number for each of the 6 rows"),
     ],
 )
@@ -298,7 +298,7 @@ def test_labels_are_needed():
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("y", LABELS), ("sample_weight", [1] * 6), ("kinds", {"age": "categorical"})],
+    [("y", LABELS), ("sample_weight", [1] * 6), ("roles", {"age": "categorical"})],
 )
 def test_a_table_has_its_own_labels_weights_and_kinds(table, name, given):
     with pytest.raises(InputError, match=f"'{name}' cannot be given beside a Table"):

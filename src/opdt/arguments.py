@@ -16,7 +16,7 @@ from opdt.optional import require
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget, Clock
-from opdt.table import Source, Table, open_source
+from opdt.table import Plan, Source, Table, open_source
 from opdt.table.sparse import SparseSource
 
 StructureLike = Structure | Sequence[str] | str | Path | None
@@ -39,8 +39,9 @@ def resolve_table(
     X: Any,
     y: Any,
     sample_weight: Any,
-    kinds: Mapping[str, str] | None,
+    roles: Mapping[str, str] | Plan | None,
     clock: Clock | None = None,
+    missing: Any = None,
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
@@ -53,8 +54,11 @@ def resolve_table(
             "OPDTClassifier take partitions."
         )
     if not isinstance(X, Table):
-        return _coded(open_source(X), y, sample_weight, kinds, clock or Budget().start())
-    for name, given in (("y", y), ("sample_weight", sample_weight), ("kinds", kinds)):
+        asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing}
+        return _coded(open_source(X), y, asked, clock or Budget().start())
+    for name, given in (
+        ("y", y), ("sample_weight", sample_weight), ("roles", roles), ("missing", missing)
+    ):  # fmt: skip
         if given is not None:
             raise InputError(
                 f"'{name}' cannot be given beside a Table, which has its own; "
@@ -63,9 +67,7 @@ def resolve_table(
     return X
 
 
-def _coded(
-    source: Source, y: Any, sample_weight: Any, kinds: Mapping[str, str] | None, clock: Clock
-) -> Table:
+def _coded(source: Source, y: Any, asked: Mapping[str, Any], clock: Clock) -> Table:
     n_rows, n_columns, threads = source.n_rows, len(source.names), clock.budget.n_threads
     what = f"coding {n_rows:,} rows of {n_columns:,} columns"
     dense = 0 if isinstance(source, SparseSource) else n_rows * n_columns * CODE_BYTES
@@ -78,9 +80,7 @@ def _coded(
 
     refuse_beyond(dense, _free(), what, TOO_LARGE)
     try:
-        return Table.build(
-            source, y, sample_weight=sample_weight, kinds=kinds, watch=watch, threads=threads
-        )
+        return Table.build(source, y, watch=watch, threads=threads, **asked)
     except MemoryLimit:
         raise
     except MemoryError as error:

@@ -43,7 +43,8 @@ def discover(
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -87,7 +88,12 @@ def discover(
     constraints : Constraints or mapping of its arguments, optional
     sample_weight : array-like of shape (n_rows,), optional
         For partitions the name of a column.
-    kinds : mapping of column to "numeric" or "categorical", optional
+    roles : mapping of column to role, optional
+        What to take a column for, where its content suggests otherwise: "numeric",
+        "categorical", "date", "date:hour", "yes/no", "id", "ignored", …; see
+        [which columns are used, and why](guides/columns.md).
+    missing : list of values, or mapping of column to such lists, optional
+        Cells that mean that there is no value, such as 9999.
     engine : str or Engine
         See `opdt.engine_names()`.
     time_limit : float, optional
@@ -130,15 +136,15 @@ def discover(
 
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
-            objective=objective, constraints=demands, sample_weight=sample_weight, kinds=kinds,
-            budget=clock,
+            objective=objective, constraints=demands, sample_weight=sample_weight, roles=roles,
+            missing=missing, budget=clock,
         )  # fmt: skip
     shape, file_groups = resolve_structure(structure, max_depth)
     try:
         if not isinstance(X, Table):
             X = open_source(X)  # a file is read in one go
             clock.check()
-        table = resolve_table(X, y, sample_weight, kinds, clock)
+        table = resolve_table(X, y, sample_weight, roles, clock, missing)
     except Expired as stop:
         empty = demands.min_coverage == 0
         return Solution(
@@ -160,8 +166,8 @@ def discover(
         constraints=demands,
     )
     if objective == "precision":
-        return most_precise(Pricer(problem, chosen, clock))
-    return replace(chosen.solve(problem, clock), objective=objective)
+        return replace(most_precise(Pricer(problem, chosen, clock)), plan=table.plan)
+    return replace(chosen.solve(problem, clock), objective=objective, plan=table.plan)
 
 
 def _most(n_rows: int, sample_weight: Any) -> float:

@@ -50,6 +50,10 @@ class OpdtWarning(UserWarning):
     """Something about the data worth knowing; silence it with `warnings.filterwarnings`."""
 
 
+class ColumnWarning(OpdtWarning):
+    """A column is not used, or some of its cells hold nothing that fits; its plan says the same."""
+
+
 def _one_line(message: str) -> str:
     """The message without line breaks, and without the middle where a value in it is long."""
     if "\n" in message:

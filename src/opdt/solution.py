@@ -16,6 +16,7 @@ from typing import Any
 from opdt.errors import InputError
 from opdt.machine import available, cores
 from opdt.rules import Rule
+from opdt.table import Plan
 from opdt.verdict import Evidence, Level, Verdict, judge
 
 # Of a word and its ground, on pages that are light or dark.
@@ -260,6 +261,8 @@ class Solution:
         "coverage" (rows of the rule's class).
     evidence : Evidence or None
         What the training rows say about the rule, rows without weights; see `verdict`.
+    plan : Plan or None
+        What each column was taken for, why, and what was changed; from `discover` only.
     """
 
     rule: Rule | None
@@ -277,6 +280,7 @@ class Solution:
     rounding: float = 0.0
     objective: str = "vi"
     evidence: Evidence | None = None
+    plan: Plan | None = None
 
     @property
     def verdict(self) -> Verdict | None:

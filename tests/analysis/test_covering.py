@@ -56,7 +56,7 @@ def test_each_rule_is_what_discover_finds_on_the_rows_that_are_left(problem, mos
         rest = {name: [values[row] for row in rows] for name, values in data.items()}
         # A column with nothing left in it would be read as numeric, whatever it was.
         assume(all(any(cell is not None for cell in rest[name]) for name in kinds))
-        part = Table.build(rest, labels[left], sample_weight=weights, kinds=kinds, warn=False)
+        part = Table.build(rest, labels[left], sample_weight=weights, roles=table.plan, warn=False)
         expected = discover(part, **asked, w=w, engine="exhaustive")
         if expected.rule is None or expected.value <= 0:
             assert found.ended_by is Ending.NO_PATTERN, describe(problem)
@@ -110,7 +110,7 @@ def test_a_list_may_be_empty():
 
 def test_a_rule_that_is_not_significant_ends_the_list():
     rng = np.random.default_rng(0)
-    x, noise = np.arange(60), rng.integers(0, 10, 60)
+    x, noise = np.arange(60.0), rng.integers(0, 10, 60)
     y = np.where(x < 30, "low", np.where(rng.random(60) < 0.5, "low", "high"))
     data = {"x": x.tolist(), "noise": noise.tolist()}
     found = sequential_covering(data, y, w=3, alpha=0.05, n_permutations=99, seed=4)

@@ -234,7 +234,7 @@ class TestCorrelation:
     @given(tables(), st.floats(0, 1))
     def test_clusters_part_the_features_and_hold_the_threshold(self, X, threshold):
         kinds = kinds_of(X)
-        groups = correlation_groups(X, threshold=threshold, kinds=kinds)
+        groups = correlation_groups(X, threshold=threshold, roles=kinds)
         found = [name for name in groups.custom if name.startswith("cluster_")]
         assert members(groups, *found) == sorted(X)
         assert len(groups.custom["representatives"]) == len(found)
@@ -297,7 +297,7 @@ class TestCorrelation:
         assert association(*columns_of(X, {"y": "numeric"})) == 0
 
     def test_a_level_for_every_row_tells_nothing(self):
-        X = {"x": [3, 1, 2], "id": ["p", "q", "r"]}
+        X = {"x": [3, 1, 2], "name": ["p", "q", "r"]}
         assert association(*columns_of(X, None)) == 0
 
     def test_a_chain_of_likenesses_is_no_cluster(self):

@@ -59,7 +59,7 @@ def test_a_resampled_problem_is_the_problem_of_the_table_read_anew(problem, seed
             cells,
             labels,
             sample_weight=weights,
-            kinds={column.name: str(column.kind) for column in table.columns},
+            roles={column.name: str(column.kind) for column in table.columns},
             warn=False,
         ),
         structure=problem.structure,

@@ -19,7 +19,7 @@ def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
     result = opdt(*FIT, "--paper")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[:7] == [
+    assert lines[:8] == [
         "IF   age >= 40",
         "THEN ill",
         "",
@@ -29,8 +29,13 @@ def test_the_rule_is_shown_with_its_numbers_and_its_proof(opdt):
         "lift       2.00  (all rows: 50.0 % are ill)",
         "status     proven optimal: no allowed rule has a larger VI",
     ]
-    assert lines[7].startswith("verdict    not supported: right in 3 of 3 rows, 50.0 % overall")
-    assert re.fullmatch(r"time       .* m?s \(engine exhaustive\)", lines[-1])
+    assert lines[-3:] == [
+        "columns    3 used: 1 numeric, 1 yes/no, 1 date; 1 not used: 1 id",
+        "",
+        "id  id  not used: its name says so, and all 6 values differ",
+    ]
+    assert lines[8].startswith("verdict    not supported: right in 3 of 3 rows, 50.0 % overall")
+    assert any(re.fullmatch(r"time       .* m?s \(engine exhaustive\)", line) for line in lines)
 
 
 RARE = "a,y\n" + "".join(f"{i},{'bad' if i in (3, 16, 17, 19) else 'good'}\n" for i in range(20))
@@ -115,15 +120,15 @@ def test_a_class_is_recognised_by_how_it_is_written(opdt, folder, labels, text, 
     assert result.stdout.startswith(f"IF   a >= 1.5\nTHEN {shown}")
 
 
-def test_structure_groups_and_kinds_come_from_options(opdt, folder):
+def test_structure_groups_and_roles_come_from_options(opdt, folder):
     assert "smoker == 'yes'" in opdt(*FIT, "--structure", "cat").stdout
     (folder / "groups.toml").write_text('opdt_structure = 1\n[groups]\nhabits = ["smoker"]\n')
     result = opdt(*FIT, "--structure", "habits, num", "--groups", "groups.toml", "--depth", 2)
     assert result.exit_code == 0
     assert "smoker" in result.stdout
-    result = opdt(*FIT, "--structure", "cat", "--categorical", "age,id", "--class", "ill")
+    result = opdt(*FIT, "--structure", "cat", "--role", "age,id=categorical", "--class", "ill")
     assert result.exit_code == 0
-    assert "note: " in result.stderr  # a different level in every row
+    assert "4 used: 2 categorical, 1 yes/no, 1 date" in result.stdout
 
 
 def test_a_structure_file_brings_its_own_groups(opdt, folder):
@@ -134,7 +139,7 @@ def test_a_structure_file_brings_its_own_groups(opdt, folder):
 
 def test_a_column_name_with_a_comma_is_understood(opdt, folder):
     (folder / "a.csv").write_text('"a, b",y\n1,x\n2,x\n3,z\n4,z\n')
-    result = opdt("fit", "a.csv", "--target", "y", "--categorical", "a, b", *SMALL)
+    result = opdt("fit", "a.csv", "--target", "y", "--role", "a, b=categorical", *SMALL)
     assert result.exit_code == 0
     assert "a, b ==" in result.stdout or "a, b !=" in result.stdout
 
@@ -149,6 +154,12 @@ def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
     assert verdict["level"] == "not supported"
     assert verdict["reason"].startswith("right in 3 of 3 rows, 50.0 % overall")
     assert "too few" in verdict["cure"]
+    assert [(c["column"], c["role"]) for c in info.pop("columns")] == [
+        ("id", "id"),
+        ("age", "numeric"),
+        ("smoker", "yes/no"),
+        ("since", "date"),
+    ]
     assert info == {
         "objective": "vi",
         "value": 3,
@@ -226,8 +237,10 @@ def test_a_file_that_cannot_be_used_gives_one_sentence(opdt, refused, folder, na
         (["--w", "nan"], ["'w'"]),
         (["--time-limit", "-1"], ["seconds"]),
         (["--jobs", "0"], ["n_jobs"]),
-        (["--numeric", "nothing"], ["'nothing'"]),
-        (["--numeric", "smoker"], ["'smoker'"]),
+        (["--role", "nothing=numeric"], ["'nothing'"]),
+        (["--role", "smoker=numeric"], ["'smoker'"]),
+        (["--role", "smoker"], ["--role", "'age=numeric'"]),
+        (["--role", "age=number"], ["roles['age']", "'number'"]),
         (["--json", "nowhere/rule.json"], ["folder that does not exist"]),
         (["--json", "patients.csv"], ["is the input"]),
         (["--json", "."], ["is a folder"]),

@@ -62,7 +62,7 @@ def test_a_level_takes_only_features_of_its_group() -> None:
     table = Table.build(
         {"x": [0, 0, 1, 1, 1], "c": ["u", "u", "v", "v", "w"]},
         list("ppqqq"),
-        kinds={"c": "categorical"},
+        roles={"c": "categorical"},
     )
     solution = RSCRULESEngine().solve(Problem.build(table, structure=Structure.levels("cat")))
     assert solution.rule is not None

@@ -76,6 +76,8 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "min_precision": None,
         "class_weight": None,
         "constraints": None,
+        "roles": None,
+        "missing": None,
         "engine": "search",
         "time_limit": 9,
         "n_jobs": 2,

@@ -76,6 +76,8 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "target": None,
         "class_weight": "balanced",
         "constraints": None,
+        "roles": None,
+        "missing": None,
         "engine": "search",
         "time_limit": None,
         "n_jobs": None,

@@ -73,6 +73,8 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "target": "ill",
         "class_weight": None,
         "constraints": None,
+        "roles": None,
+        "missing": None,
         "time_limit": 9,
         "n_jobs": None,
     }

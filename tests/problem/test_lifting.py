@@ -28,7 +28,7 @@ def table():
             "empty": [None] * 4,
         },
         [0, 1, 0, 1],
-        kinds={"flag": "categorical"},
+        roles={"flag": "categorical"},
         warn=False,
     )
 

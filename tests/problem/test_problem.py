@@ -206,7 +206,7 @@ def test_a_feature_that_is_required_twice_is_required_once(table):
 
 
 def test_subsets_of_many_levels_are_too_many():
-    table = Table.build({"x": [str(i) for i in range(14)]}, [0, 1] * 7, warn=False)
+    table = Table.build({"x": [f"l{i}" for i in range(14)]}, [0, 1] * 7, warn=False)
     with pytest.raises(UnsupportedProblem, match="'subsets' on feature 'x' with 14 levels is too"):
         Problem.build(table, constraints=Constraints(subsets=True))
     Problem.build(table, constraints=Constraints(subsets=[]))

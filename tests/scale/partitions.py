@@ -91,7 +91,7 @@ def settings_of(problem: Problem) -> dict[str, Any]:
         "target": classes[labels[0]] if len(labels) == 1 else None,
         "constraints": problem.constraints,
         "sample_weight": None if problem.table.weights is None else "weight",
-        "kinds": {c.name: str(c.kind) for c in problem.table.columns},
+        "roles": {c.name: str(c.kind) for c in problem.table.columns},
     }
 
 
@@ -185,7 +185,7 @@ def random_case(seed: int, *, max_rows: int = 20_000, uniform: bool = False) -> 
     labels = random_target(rng, table)
     weighted = str(rng.choice(["none", "none", "integers", "decimals"]))
     weights = random_weights(rng, n_rows, weighted)
-    built = Table.build(table, labels, sample_weight=weights, kinds=kinds, warn=False)
+    built = Table.build(table, labels, sample_weight=weights, roles=kinds, warn=False)
     groups = random_groups(rng, built) if rng.random() < 0.4 else None
     shape = str(rng.choice(["free", "free", "levels", "tree"]))
     structure = random_structure(rng, shape, depth, group_names(built, groups))

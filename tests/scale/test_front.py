@@ -103,7 +103,7 @@ def test_weights_are_named_by_their_column(tmp_path: Path) -> None:
         ({"structure": ["cat", "nun"]}, InputError, "'nun'"),
         ({"groups": {"g": ["nowhere"]}}, InputError, "'nowhere'"),
         ({"constraints": {"required": ["nowhere"]}}, InputError, "'nowhere'"),
-        ({"kinds": {"nowhere": "numeric"}}, InputError, "'nowhere'"),
+        ({"roles": {"nowhere": "numeric"}}, InputError, "'nowhere'"),
         ({"target": "neither"}, InputError, "'neither'"),
     ],
 )

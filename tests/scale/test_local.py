@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import InputError
 from opdt.scale import LocalScanner, PassProgress, discover_partitioned, local
 from opdt.scale.lazy import dask_frame
 from opdt.scale.schema import agree
@@ -62,8 +62,8 @@ def test_widths_and_levels_may_differ_between_files(tmp_path: Path) -> None:
     for i, columns in enumerate((one, two, none)):
         pq.write_table(pa.table(columns), tmp_path / f"{i}.parquet")
     cells = {"a": [1, 2, 3, 2.5, None, 4, None, None], "t": [*"xxyz", None, *"xyz"]}
-    expected = opdt.discover(cells, [0, 1, 1, 0, 0, 1, 1, 0], w=2, kinds={"t": "categorical"})
-    solution = discover_partitioned(tmp_path, "y", w=2, kinds={"t": "categorical"})
+    expected = opdt.discover(cells, [0, 1, 1, 0, 0, 1, 1, 0], w=2, roles={"t": "categorical"})
+    solution = discover_partitioned(tmp_path, "y", w=2, roles={"t": "categorical"})
     assert shown(solution) == shown(expected)
 
 
@@ -230,10 +230,29 @@ def test_progress_tells_passes_and_partitions(tmp_path: Path) -> None:
     assert any(one.parts_done == one.parts for one in told)
 
 
-def test_numbers_in_text_are_refused_where_they_are_asked_for(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": ["1", "2"], "y": [0, 1]}), tmp_path / "a.parquet")
-    with pytest.raises(UnsupportedProblem, match="'a' holds text, and numbers in text are not"):
-        discover_partitioned(tmp_path, "y", kinds={"a": "numeric"})
+@pytest.mark.filterwarnings("ignore::opdt.errors.ColumnWarning")
+def test_numbers_in_text_are_read_as_in_memory(tmp_path: Path) -> None:
+    rows = 60
+    cells = {
+        "price": [f"€ {n},50" for n in range(rows)],
+        "age": [str(n % 40) if n != 7 else "old" for n in range(1, rows + 1)],
+        "seen": [["Y", "yes", "n/a", "N"][n % 4] for n in range(rows)],
+        "row": list(range(rows)),
+    }
+    labels = [int(n > 40) for n in range(rows)]
+    for part in (slice(0, 25), slice(25, rows)):
+        table = pa.table({name: some[part] for name, some in cells.items()} | {"y": labels[part]})
+        pq.write_table(table, tmp_path / f"{part.start:02}.parquet")
+    roles = {"age": "numeric"}  # one of 60 cells is more than one in a hundred
+    here = opdt.discover(cells, labels, w=2, roles=roles)
+    there = discover_partitioned(tmp_path, "y", w=2, roles=roles)
+    assert (str(there.rule), there.value) == (str(here.rule), here.value)
+    assert there.rule == here.rule
+    assert [(c.name, c.role, c.cleaning) for c in there.plan] == [
+        (c.name, c.role, c.cleaning) for c in here.plan
+    ]
+    assert there.plan["row"].role == "id"
+    assert there.rule.covers(cells).sum() == there.covered
 
 
 PEAK = """

@@ -391,7 +391,7 @@ def test_a_project_that_does_not_fit_its_data_is_refused(table: Path) -> None:
         one, listener = await begun(table)
         before = one.work
         for work in (
-            before.change(kinds={"pulse2": "ignored"}),
+            before.change(roles={"pulse2": "ignored"}),
             Work(source=before.source, label="drug", target="z"),
         ):
             assert not await one.open_project(work.to_json())

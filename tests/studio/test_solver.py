@@ -195,7 +195,7 @@ def test_pinned_rules_on_columns_that_are_left_out_are_not_measured() -> None:
     rule = SOLVER.solve(work).rule
     assert rule is not None
     work = work.change(pinned=(Pinned(rule, ""),))
-    ignored = work.change(kinds={**work.kinds, rule.features[0]: "ignored"})
+    ignored = work.change(roles={**work.roles, rule.features[0]: "ignored"})
     assert SOLVER.compare(ignored) == ()
     assert len(SOLVER.compare(work)) == 1
 

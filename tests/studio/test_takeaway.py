@@ -45,7 +45,7 @@ def hostile_work(loaded: Loaded) -> Work:
         w=3.0,
         groups={group: (HOSTILE[0], HOSTILE[1], HOSTILE[3])},
         structure=Structure.tree(split=[1, 0, 1], group=[group, None, "all"], target=[0, 0, 1, 1]),
-        kinds={HOSTILE[7]: "ignored"},
+        roles={HOSTILE[7]: "ignored"},
         directions={HOSTILE[3]: ">="},
         forbidden=(HOSTILE[2],),
         min_coverage=0.05,

@@ -52,8 +52,8 @@ def test_any_name_survives_a_project_file(name: str, note: str) -> None:
         (project(seed=-1), "'seed'"),
         (project(seed=1.5), "'seed'"),
         (project(time_limit=True), "'time_limit'"),
-        (project(kinds={"age": "number"}), "column 'age'"),
-        (project(kinds=[]), "'kinds'"),
+        (project(roles={"age": "number"}), "column 'age'"),
+        (project(roles=[]), "'roles'"),
         (project(groups={"all": ["age"]}), "'all'"),
         (project(groups={"lab": "age"}), "group 'lab'"),
         (project(groups={"lab": [1]}), "group 'lab'"),
@@ -111,7 +111,7 @@ def test_arguments_name_what_was_said() -> None:
         groups={"lab": ("age",), "unused": ()},
         structure=structure,
         required=("age",),
-        kinds={"age": "categorical", "id": "ignored"},
+        roles={"age": "categorical", "id": "ignored"},
         target="ill",
     )
     assert work.arguments() == {
@@ -120,7 +120,7 @@ def test_arguments_name_what_was_said() -> None:
         "structure": structure,
         "groups": {"lab": ("age",)},
         "constraints": {"required": ("age",)},
-        "kinds": {"age": "categorical"},
+        "roles": {"age": "categorical"},
         "time_limit": 60.0,
     }
 
@@ -145,7 +145,7 @@ def test_a_renamed_group_keeps_its_place_in_the_structure() -> None:
         work.rename_group("lab", "x")
 
 
-@pytest.mark.parametrize("said", [{"kinds": {"a": "ignored"}}, {"label": "a"}])
+@pytest.mark.parametrize("said", [{"roles": {"a": "ignored"}}, {"label": "a"}])
 def test_a_column_that_is_no_feature_leaves_groups_and_demands(said: dict[str, object]) -> None:
     work = Work(label="y").change(
         groups={"lab": ("a", "b")},
@@ -161,7 +161,7 @@ def test_a_column_that_is_no_feature_leaves_groups_and_demands(said: dict[str, o
 
 
 def test_a_column_of_another_kind_loses_its_direction() -> None:
-    work = Work(label="y").change(directions={"a": ">="}).change(kinds={"a": "categorical"})
+    work = Work(label="y").change(directions={"a": ">="}).change(roles={"a": "categorical"})
     assert work.directions == {}
 
 

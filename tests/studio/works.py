@@ -69,7 +69,7 @@ def works(draw: st.DrawFn) -> Work:
         groups=groups,
         form="tree",
         structure=structure,
-        kinds=draw(st.dictionaries(st.just("age"), st.sampled_from(["numeric", "categorical"]))),
+        roles=draw(st.dictionaries(st.just("age"), st.sampled_from(["numeric", "categorical"]))),
     )
     said = draw(
         st.fixed_dictionaries(

@@ -80,8 +80,8 @@ def test_a_sparse_matrix_gives_the_table_of_its_dense_cells(
     before = matrix.copy()
     y = np.arange(len(cells)) % 2
     kinds = {"x0": "categorical"} if categorical else None
-    expected = Table.build(cells, y, kinds=kinds, warn=False)
-    assert_same(Table.build(matrix, y, kinds=kinds, warn=False), expected)
+    expected = Table.build(cells, y, roles=kinds, warn=False)
+    assert_same(Table.build(matrix, y, roles=kinds, warn=False), expected)
     source = SparseSource(matrix)
     for _ in range(3):
         for j in range(cells.shape[1]):
@@ -141,7 +141,7 @@ def test_dates_and_text_in_sparse_columns_of_pandas_are_read_too() -> None:
     text = pd.Series(pd.arrays.SparseArray(["a", "", ""], fill_value="", dtype="Sparse[object]"))
     (column,) = Table.build(pd.DataFrame({"t": text}), [0, 1, 0]).columns
     assert column.kind is Kind.CATEGORICAL
-    assert column.values.tolist() == ["", "a"]
+    assert column.values.tolist() == ["a"]  # an empty cell holds no value
 
 
 def test_codes_of_a_sparse_column_are_made_on_demand_and_read_only() -> None:

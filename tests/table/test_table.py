@@ -130,10 +130,10 @@ def test_the_label_column_is_no_feature() -> None:
     assert array.names == ("x0",)
 
 
-def test_kinds_override_what_the_content_suggests() -> None:
+def test_roles_override_what_the_content_suggests() -> None:
     X = {"zip": [10, 20, 10], "size": ["1", "2.5", None], "flag": [True, False, True]}
     table = Table.build(
-        X, [0, 1, 0], kinds={"zip": "categorical", "size": Kind.NUMERIC, "flag": "categorical"}
+        X, [0, 1, 0], roles={"zip": "categorical", "size": Kind.NUMERIC, "flag": "categorical"}
     )
     zip_, size, flag = table.columns
     assert zip_.kind is Kind.CATEGORICAL
@@ -144,8 +144,8 @@ def test_kinds_override_what_the_content_suggests() -> None:
     assert [type(level) for level in flag.values] == [bool, bool]
 
 
-def test_kinds_override_columns_of_an_array() -> None:
-    table = Table.build(np.array([[1, 5], [2, 6], [1, 5]]), [0, 1, 0], kinds={"x1": "categorical"})
+def test_roles_override_columns_of_an_array() -> None:
+    table = Table.build(np.array([[1, 5], [2, 6], [1, 5]]), [0, 1, 0], roles={"x1": "categorical"})
     assert table.columns[1].values.tolist() == [5, 6]
     assert table.categorical == (1,)
     assert table.columns[0].codes.tolist() == [0, 1, 0]
@@ -170,13 +170,14 @@ def test_kinds_override_columns_of_an_array() -> None:
         ({"c": [1, "a"]}, {}, r"column 'c' mixes values of the types 'int' and 'str'"),
         ({"c": [{}, {}]}, {}, r"column 'c' holds objects of type 'dict'"),
         ({"cls": [0, 1]}, {"y": "class"}, r"no column 'class' in X; did you mean 'cls'\?"),
-        ({"a": [0, 1]}, {"kinds": {"b": "numeric"}}, r"no column 'b' in X; the columns are 'a'"),
+        ({"a": [0, 1]}, {"roles": {"b": "numeric"}}, r"no column 'b' in X; the columns are 'a'"),
         (
             {"a": [0, 1]},
-            {"kinds": {"a": "number"}},
-            r"kinds\['a'\] must be 'numeric' or 'categorical', got 'number'",
+            {"roles": {"a": "number"}},
+            r"roles\['a'\] must be 'numeric' .* got 'number'",
         ),
-        ({"a": ["1", "x"]}, {"kinds": {"a": "numeric"}}, r"column 'a' holds no number but 'x'"),
+        ({"a": ["u", "x"]}, {"roles": {"a": "numeric"}}, r"column 'a' holds no number but 'u'"),
+        ({"a": [0, 1]}, {"roles": ["a"]}, r"'roles' must map columns to roles, got list"),
     ],
 )
 def test_data_that_cannot_be_used_are_refused(
@@ -194,10 +195,11 @@ def test_constant_columns_are_noted_once_at_the_line_of_the_caller() -> None:
     assert caught[0].filename == __file__
 
 
-def test_text_that_differs_in_every_row_is_noted() -> None:
+def test_columns_that_are_left_out_are_noted() -> None:
     X = {"id": ["u", "v", "w"], "b": [1, 2, 3], "s": ["u", "v", "u"]}
-    with pytest.warns(OpdtWarning, match=r"a different level in every row.*: 'id'\.$"):
-        Table.build(X, [0, 1, 0])
+    with pytest.warns(OpdtWarning, match=r"not used: 'id' \(id: its name says so"):
+        table = Table.build(X, [0, 1, 0])
+    assert table.names == ("b", "s")
 
 
 def test_remarks_can_be_silenced() -> None:

@@ -76,7 +76,7 @@ def top_rules(
         Limits on everything together, as in `discover`.
     **settings
         `max_depth`, `w`, `structure`, `groups`, `target`, `constraints`, `sample_weight`,
-        `kinds`: as in `discover`.
+        `roles`: as in `discover`.
 
     Returns
     -------

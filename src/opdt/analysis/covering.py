@@ -104,7 +104,7 @@ def sequential_covering(
     ----------
     X, y
         As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `kinds`, `engine`,
+        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `roles`, `engine`,
         `time_limit`, `n_jobs` and `budget`. Constraints hold for each rule; a share of rows is
         one of the rows that are left. Time is for all rules together.
     max_rules : int, optional
@@ -142,7 +142,7 @@ def sequential_covering(
     test = None
     if alpha is not None:
         test = {"alpha": alpha, "n_permutations": n_permutations, "seed": seed}
-        # The table has its weights and kinds already.
+        # The table has its weights and roles already.
         test |= {name: settings[name] for name in _OF_A_SEARCH if name in settings}  # type: ignore[literal-required]
     walk = _Walk(problem, get_engine(engine), clock, test)
     steps: list[Step] = []

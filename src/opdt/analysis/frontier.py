@@ -168,7 +168,7 @@ def pareto_frontier(
     target: Any = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -185,7 +185,7 @@ def pareto_frontier(
     max_points : int, optional
         Stop when so many points are known, those of the weight path included, which are found
         first; then come the widest gaps.
-    max_depth, structure, groups, target, constraints, sample_weight, kinds
+    max_depth, structure, groups, target, constraints, sample_weight, roles
         What rules there are, as in `discover`. Without a `target` a point is the best over all
         classes, and the rules may point to different ones.
     engine : str or Engine
@@ -222,7 +222,7 @@ def pareto_frontier(
         target=target,
         constraints=constraints,
         sample_weight=sample_weight,
-        kinds=kinds,
+        roles=roles,
     )
     most = math.inf if max_points is None else check_count("max_points", max_points)
     pricer = Pricer(problem, engine, clock)

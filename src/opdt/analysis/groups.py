@@ -60,13 +60,13 @@ def feature_importance(
     iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> FeatureImportance:
     """Return how much LightGBM leans on each feature to tell the classes apart.
 
     Parameters
     ----------
-    X, y, sample_weight, kinds
+    X, y, sample_weight, roles
         As for `opdt.discover`; missing values and categories are used as they are.
     metric : {"gain", "split", "shap"}
         The total gain of the splits on a feature, the number of splits, or the mean over rows
@@ -84,7 +84,7 @@ def feature_importance(
     ('checking_account', 'duration', 'credit_amount')
     """
     _check_metric(metric, METRICS)
-    table = resolve_table(X, y, sample_weight, kinds)
+    table = resolve_table(X, y, sample_weight, roles)
     rounds = check_count("iterations", iterations)
     return table_importance(table, [metric], rounds, check_count("seed", seed, 0))[0]
 
@@ -98,13 +98,13 @@ def importance_groups(
     iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> FeatureGroups:
     """Return the features most important to LightGBM as a group, and the rest as another.
 
     Parameters
     ----------
-    X, y, sample_weight, kinds, iterations, seed
+    X, y, sample_weight, roles, iterations, seed
         As for `feature_importance`.
     top : int
         The number of best features to take by each metric; one that no split uses is not taken.
@@ -131,7 +131,7 @@ def importance_groups(
     """
     _check_metric(metric, ("both", *METRICS))
     number = check_count("top", top)
-    table = resolve_table(X, y, sample_weight, kinds)
+    table = resolve_table(X, y, sample_weight, roles)
     metrics = ("gain", "split") if metric == "both" else (metric,)
     rounds = check_count("iterations", iterations)
     found = table_importance(table, metrics, rounds, check_count("seed", seed, 0))
@@ -154,7 +154,7 @@ def boruta(
     alpha: float = 0.05,
     seed: int = 0,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> Boruta:
     """Return which features matter at all to a random forest, by Boruta.
 
@@ -166,7 +166,7 @@ def boruta(
 
     Parameters
     ----------
-    X, y, sample_weight, kinds
+    X, y, sample_weight, roles
         As for `opdt.discover`; missing values and categories are used as they are.
     rounds : int
         The most rounds; a feature undecided after them is tentative.
@@ -184,7 +184,7 @@ def boruta(
     """
     if not _is_number(alpha) or not 0 < alpha < 1:
         raise InputError(f"'alpha' must be a number between 0 and 1, got {alpha!r}.")
-    table = resolve_table(X, y, sample_weight, kinds)
+    table = resolve_table(X, y, sample_weight, roles)
     return table_boruta(
         table,
         rounds=check_count("rounds", rounds),
@@ -203,13 +203,13 @@ def boruta_groups(
     alpha: float = 0.05,
     seed: int = 0,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> FeatureGroups:
     """Return the features that Boruta confirms, rejects and leaves open as groups.
 
     Parameters
     ----------
-    X, y, rounds, trees, alpha, seed, sample_weight, kinds
+    X, y, rounds, trees, alpha, seed, sample_weight, roles
         As for `boruta`.
 
     Returns
@@ -225,14 +225,14 @@ def boruta_groups(
     or a precision on the same rows. Boruta's own test is of a feature's use to a forest, not of
     any rule.
     """
-    table = resolve_table(X, y, sample_weight, kinds)
+    table = resolve_table(X, y, sample_weight, roles)
     found = boruta(table, rounds=rounds, trees=trees, alpha=alpha, seed=seed)
     decisions = (CONFIRMED, TENTATIVE, REJECTED)
     return _groups(table.columns, {decision: found.of(decision) for decision in decisions})
 
 
 def correlation_groups(
-    X: Any, *, threshold: float = 0.7, kinds: Mapping[str, str] | None = None
+    X: Any, *, threshold: float = 0.7, roles: Mapping[str, str] | None = None
 ) -> FeatureGroups:
     """Return clusters of features that go together, found without the labels.
 
@@ -249,7 +249,7 @@ def correlation_groups(
         Spearman's rank correlation in absolute value (two numeric features), corrected Cramér's
         V (two categorical ones), or the root of epsilon squared (one of each). Rows with a
         missing value in either feature are left out of a pair.
-    kinds : mapping of column to "numeric" or "categorical", optional
+    roles : mapping of column to role, optional
 
     Returns
     -------
@@ -267,7 +267,7 @@ def correlation_groups(
     """
     if not _is_number(threshold) or not 0 <= threshold <= 1:
         raise InputError(f"'threshold' must be a number from 0 to 1, got {threshold!r}.")
-    columns = columns_of(X, kinds)
+    columns = columns_of(X, roles)
     matrix = associations(columns)
     found = clusters(matrix, float(threshold))
     named = {

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.table import Column, Kind, Table, open_source
-from opdt.table.columns import code_column
-from opdt.table.frames import check_names
-from opdt.table.kinds import check_kinds
+from opdt.table.frames import check_names, has_names
+from opdt.table.planning import plan_raw
+from opdt.table.roles import check_roles
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 
-def columns_of(X: Any, kinds: Mapping[str, str] | None) -> tuple[Column, ...]:
-    """Return the rank-coded columns of some data; no labels are needed."""
+def columns_of(X: Any, roles: Mapping[str, str] | None) -> tuple[Column, ...]:
+    """Return the rank-coded columns of some data that are features; no labels are needed."""
     if isinstance(X, Table):
         return X.columns
     source = open_source(X)
@@ -29,10 +29,12 @@ def columns_of(X: Any, kinds: Mapping[str, str] | None) -> tuple[Column, ...]:
             f"X must have at least one row and one column, got {source.n_rows} and "
             f"{len(source.names)}; give the features' values."
         )
-    chosen = check_kinds(kinds, source.names)
-    return tuple(
-        code_column(name, source.column(j), chosen.get(name)) for j, name in enumerate(source.names)
+    chosen, named = check_roles(roles, source.names), has_names(source)
+    planned = (
+        plan_raw(name, source.column(j), chosen.get(name), named=named)
+        for j, name in enumerate(source.names)
     )
+    return tuple(column for _, column in planned if column is not None)
 
 
 def associations(columns: Sequence[Column]) -> Floats:

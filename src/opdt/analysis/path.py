@@ -204,7 +204,7 @@ def weight_path(
     target: Any = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -218,7 +218,7 @@ def weight_path(
         The data, as `discover` takes them.
     w_max : float
         The last price of interest; all prices from 1 to infinity by default.
-    max_depth, structure, groups, target, constraints, sample_weight, kinds
+    max_depth, structure, groups, target, constraints, sample_weight, roles
         What rules there are, as in `discover`. Without a `target` the path is the best over all
         classes, and its rules may point to different ones.
     engine : str or Engine
@@ -261,7 +261,7 @@ def weight_path(
         target=target,
         constraints=constraints,
         sample_weight=sample_weight,
-        kinds=kinds,
+        roles=roles,
     )
     pricer = Pricer(problem, engine, clock)
     return trace_path(pricer, w_end)

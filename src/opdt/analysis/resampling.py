@@ -50,7 +50,7 @@ def _taken(column: Column, rows: Rows) -> Column:
     known = np.flatnonzero(drawn[:-1])
     place = np.full(column.n_values + 1, -1, np.int32)
     place[known] = np.arange(len(known))
-    return Column(column.name, column.kind, place[codes], column.values[known])
+    return Column(column.name, column.kind, place[codes], column.values[known], column.cleaning)
 
 
 def _objective(problem: Problem, rows: Rows, counts: Rows) -> VolumeImpurity:

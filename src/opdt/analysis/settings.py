@@ -28,7 +28,7 @@ class Settings(TypedDict, total=False):
     target: Any
     constraints: Constraints | Mapping[str, Any] | None
     sample_weight: Any
-    kinds: Mapping[str, str] | None
+    roles: Mapping[str, str] | None
 
 
 def build_problem(X: Any, y: Any, **settings: Unpack[Settings]) -> Problem:
@@ -37,7 +37,7 @@ def build_problem(X: Any, y: Any, **settings: Unpack[Settings]) -> Problem:
         if name not in Settings.__annotations__:
             known = ", ".join(Settings.__annotations__)
             raise InputError(f"{name!r} is no argument of discover; what is searched: {known}.")
-    table = resolve_table(X, y, settings.get("sample_weight"), settings.get("kinds"))
+    table = resolve_table(X, y, settings.get("sample_weight"), settings.get("roles"))
     shape, file_groups = resolve_structure(settings.get("structure"), settings.get("max_depth"))
     return Problem.build(
         table,

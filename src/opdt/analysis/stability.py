@@ -185,7 +185,7 @@ def stability(
     ----------
     X, y
         As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `kinds`, `engine`,
+        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `roles`, `engine`,
         `time_limit`, `n_jobs` and `budget`. Time and threads are for all searches together,
         nodes and memory for each. After a time limit the bootstraps done so far are reported.
     n_bootstrap : int

@@ -29,7 +29,7 @@ class Baseline(ABC):
     needs: ClassVar[tuple[str, ...]] = ()  # packages beyond the library's own
     weighted: ClassVar[bool] = False  # whether row weights take part
 
-    def fit(self, X: Any, y: Any = None, *, kinds: Mapping[str, str] | None = None) -> list[Rule]:
+    def fit(self, X: Any, y: Any = None, *, roles: Mapping[str, str] | None = None) -> list[Rule]:
         """The rules the method learns, in its own order; there may be none.
 
         Parameters
@@ -37,9 +37,9 @@ class Baseline(ABC):
         X : data frame, 2-D array, mapping of columns, path, or Table
         y : array-like of shape (n_rows,), or str
             Labels, or the name of the column that holds them. Left out when X is a Table.
-        kinds : mapping of column to "numeric" or "categorical", optional
+        roles : mapping of column to role, optional
         """
-        table = resolve_table(X, y, None, kinds)
+        table = resolve_table(X, y, None, roles)
         if table.weights is not None and not self.weighted:
             raise InputError(
                 f"baseline {self.name!r} knows no row weights; build the table without "

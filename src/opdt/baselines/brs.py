@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -112,7 +112,7 @@ class Items(NamedTuple):
             ):
                 plain.append(first)
         opposite = {Op.GE: Op.LT, Op.EQ: Op.NE}
-        other = [Condition(c.feature, opposite[c.op], c.value) for c in plain]
+        other = [replace(c, op=opposite[c.op]) for c in plain]
         names = [f"i{at}" for at in range(len(plain))]
         holds = [cover(Rule([c], None), table) for c in (*plain, *other)]
         return cls(

@@ -115,7 +115,8 @@ def _conditions(table: Table, binned: BinnedTable, pairs: list[tuple[int, int]])
     out: list[Condition] = []
     for feature, place in pairs:
         if place == len(binned.bins):
-            out.append(Condition(table.names[feature], Op.MISSING))
+            column = table.columns[feature]
+            out.append(Condition(column.name, Op.MISSING, cleaning=column.cleaning))
         else:
             out += binned.bins[place].conditions
     return out

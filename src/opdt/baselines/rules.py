@@ -35,7 +35,7 @@ def rules(
     *,
     bins: int = DEFAULT_BINS,
     max_conditions: int | None = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> list[Rule]:
     """The rules of RULES, the more general first.
 
@@ -53,7 +53,7 @@ def rules(
     max_conditions : int, optional
         The largest number of bins in a rule; rows that would need more stay unexplained. As many
         as there are features, if left out, which takes long for many features.
-    kinds : mapping of column to "numeric" or "categorical", optional
+    roles : mapping of column to role, optional
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rules(
     IF wind == 'high' THEN in
     IF sky == 'sun' AND wind == 'low' THEN out
     """
-    return _learn(_table(X, y, kinds), bins, max_conditions, only_needed=False)
+    return _learn(_table(X, y, roles), bins, max_conditions, only_needed=False)
 
 
 def rrules(
@@ -74,13 +74,13 @@ def rrules(
     *,
     bins: int = DEFAULT_BINS,
     max_conditions: int | None = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> list[Rule]:
     """The rules of RRULES: those of RULES that explain a row no rule before them does.
 
     Parameters are those of `rules`. Together the rules explain the same rows.
     """
-    return _learn(_table(X, y, kinds), bins, max_conditions, only_needed=True)
+    return _learn(_table(X, y, roles), bins, max_conditions, only_needed=True)
 
 
 def rscrules(
@@ -93,7 +93,7 @@ def rscrules(
     w: float = 10.0,
     target: Any = None,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> Rule | None:
     """The rule of greatest VI with at most one bin per level; None where none has a positive VI.
 
@@ -118,14 +118,14 @@ def rscrules(
         The class the rule must have; the best over all classes if left out.
     sample_weight : array-like of shape (n_rows,), optional
         Left out when X is a Table.
-    kinds : mapping of column to "numeric" or "categorical", optional
+    roles : mapping of column to role, optional
 
     Examples
     --------
     >>> print(rscrules({"x": list(range(9))}, list("aaabbbaab"), bins=3, target="b"))
     IF x >= 3 AND x < 6 THEN b
     """
-    table = _table(X, y, kinds, sample_weight)
+    table = _table(X, y, roles, sample_weight)
     structure = Structure.levels(*levels)
     problem = Problem.build(table, structure=structure, groups=groups, w=w, target=target)
     members = [problem.groups.require(name) for name in levels]
@@ -143,10 +143,10 @@ def rscrules(
     return _rule(table, binned, places, label)
 
 
-def _table(X: Any, y: Any, kinds: Mapping[str, str] | None, sample_weight: Any = None) -> Table:
+def _table(X: Any, y: Any, roles: Mapping[str, str] | None, sample_weight: Any = None) -> Table:
     if isinstance(X, Table):
         return X
-    return Table.build(X, y, sample_weight=sample_weight, kinds=kinds)
+    return Table.build(X, y, sample_weight=sample_weight, roles=roles)
 
 
 def _rule(table: Table, binned: BinnedTable, places: Iterable[int], label: int) -> Rule:

@@ -68,8 +68,8 @@ def alternatives(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -99,7 +99,7 @@ def alternatives(
     near = None if within is None else read_within(within)
     with notes(shown=not quiet):
         source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        table = given.build_table(source, target, role, missing)
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

@@ -9,6 +9,7 @@ import typer
 import opdt
 from opdt.cli.alternatives import alternatives
 from opdt.cli.apply import apply
+from opdt.cli.columns import columns
 from opdt.cli.datasets import datasets
 from opdt.cli.demo import demo
 from opdt.cli.engines import engines
@@ -47,6 +48,12 @@ app.command(
         "opdt fit 'claims/*.parquet' --target fraud --memory-limit 2GB",
     )
 )(fit)
+app.command(
+    epilog=examples(
+        "opdt columns patients.csv --target outcome",
+        "opdt columns patients.csv --target outcome --role patient_no=id --missing 9999",
+    )
+)(columns)
 app.command(
     epilog=examples(
         "opdt apply rule.json new.csv > marked.csv",

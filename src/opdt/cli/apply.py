@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from opdt.cli import options as opt
+
+if TYPE_CHECKING:
+    from opdt.rules import Rule, RuleSet
 
 
 def apply(
@@ -61,12 +64,18 @@ def apply(
     if out is not None:
         check_output("--out", out, data[0])
     with on_disk(data[0]) as path, notes(shown=not quiet):
-        frame = read_frame(path, **written)
+        texts = {name for each in rules_of(found) for name in each.as_text}
+        frame = read_frame(path, **written, as_text=texts)
         check_marked(frame, column, out)
         fires = found.covers(frame)
         write_marked(path, frame, column, fires, out, written)
     if not quiet:
         _say(int(fires.sum()), len(fires), found, rule)
+
+
+def rules_of(rule: Rule | RuleSet) -> tuple[Rule, ...]:
+    """The rule, or the rules of a set."""
+    return rule._cases().rules
 
 
 def _say(covered: int, n_rows: int, rule: object, file: Path) -> None:

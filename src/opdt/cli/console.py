@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from opdt.errors import OpdtWarning
+from opdt.errors import ColumnWarning, OpdtWarning
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
 from opdt.solution import Progress, Solution
-from opdt.table import Table
+from opdt.table import Plan, Table
 from opdt.verdict import Level, Verdict
 
 # Shorter searches end before anyone could read a bar.
@@ -70,6 +70,27 @@ def show_solution(
     console.print(grid)
 
 
+def show_plan(console: Console, plan: Plan, *, whole: bool = False) -> None:
+    """Print what there is to say about columns; all of them if `whole`."""
+    rows = plan.rows(whole=whole)
+    if not rows:
+        return
+    console.print()
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, role, remark in rows:
+        color = "yellow" if remark.startswith("warning:") else ""
+        grid.add_row(Text(visible(name)), Text(role, "dim"), Text(visible(remark), color))
+    console.print(grid)
+
+
+def visible(text: str) -> str:
+    """Text of the data for a terminal: no line break, no control character."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def show_trace(solution: Solution) -> None:
     """Print on the standard error how value and bound met."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -93,12 +114,17 @@ def show_trace(solution: Solution) -> None:
 
 
 @contextmanager
-def notes(*, shown: bool = True) -> Iterator[None]:
-    """Show the library's warnings as notes on the standard error, or keep them quiet."""
+def notes(*, shown: bool = True, columns: bool = True) -> Iterator[None]:
+    """Show the library's warnings as notes on the standard error, or keep them quiet.
+
+    Those on columns are left out where `columns` is false, as the plan is shown anyway.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OpdtWarning)
         yield
     for each in caught:
+        if not columns and issubclass(each.category, ColumnWarning):
+            continue
         if shown and issubclass(each.category, OpdtWarning):
             stderr().print(f"note: {each.message}", style="yellow", soft_wrap=True)
 

@@ -33,8 +33,8 @@ def fit(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -61,7 +61,7 @@ def fit(
     """
     from opdt.cli import source as given
     from opdt.cli.aim import Aim
-    from opdt.cli.console import notes, show_solution, show_trace, stderr, stdout
+    from opdt.cli.console import notes, show_plan, show_solution, show_trace, stderr, stdout
     from opdt.cli.files import check_output
     from opdt.cli.pieces import check_plain, in_pieces, reading
     from opdt.cli.solve import exit_code
@@ -88,9 +88,9 @@ def fit(
         "groups": named,
         "engine": engine,
     }
-    wishes = _Wishes(target, aim, numeric, categorical, direction, require, forbid, limits)
+    wishes = _Wishes(target, aim, role, missing, direction, require, forbid, limits)
     pieces = in_pieces(data, memory_limit, dask)
-    with notes(shown=not quiet):
+    with notes(shown=not quiet, columns=False):  # the plan says the same
         if pieces:
             check_plain(written)
             settings["memory_limit"] = memory_limit
@@ -105,7 +105,10 @@ def fit(
         stdout().print("no rule" if solution.rule is None else solution.rule, soft_wrap=True)
     elif not only_json:
         more = [reading(solution)] if pieces else []
+        more += [] if solution.plan is None else [("columns", solution.plan.summary())]
         show_solution(stdout(), solution, table, aim.price, *more)
+        if solution.plan is not None:
+            show_plan(stdout(), solution.plan, whole=verbose)
     if json_out is not None:
         n_rows = solution.details.n_rows if pieces else table.n_rows
         _write(json_out, solution, n_rows, aim.price)
@@ -117,8 +120,8 @@ class _Wishes(NamedTuple):
 
     target: str
     aim: Aim
-    numeric: list[str] | None
-    categorical: list[str] | None
+    role: list[str] | None
+    missing: list[str] | None
     direction: list[str] | None
     require: list[str] | None
     forbid: list[str] | None
@@ -142,8 +145,7 @@ def _fit_table(
     limit = settings["seconds"]
     clock = Budget(seconds=limit).start()
     source = given.open_data(data, written)
-    kinds = given.kinds_of(source, wishes.numeric, wishes.categorical)
-    table = given.build_table(source, wishes.target, kinds)
+    table = given.build_table(source, wishes.target, wishes.role, wishes.missing)
     left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,
@@ -161,13 +163,13 @@ def _fit_pieces(
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
-    kinds = {"numeric": wishes.numeric, "categorical": wishes.categorical}
-    with open_pieces(data, wishes.target, dask=dask, **kinds) as pieces:
+    with open_pieces(data, wishes.target, wishes.role, wishes.missing, dask=dask) as pieces:
         solution = solve(
             pieces.source,
             wishes.target,
             target=wishes.aim.target(pieces.class_of, None),
-            kinds=pieces.kinds,
+            roles=pieces.roles,
+            missing=pieces.missing,
             constraints=wishes.demands(pieces.names),
             **settings,
         )
@@ -200,6 +202,8 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         "engine": solution.engine,
         "opdt": opdt.__version__,
     }
+    if solution.plan is not None:
+        info["columns"] = solution.plan.to_list()
     if str(path) == "-":
         text = json.dumps(rule_to_dict(solution.rule, info), indent=2, ensure_ascii=False)
         typer.echo(text)

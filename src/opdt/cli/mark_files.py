@@ -87,7 +87,8 @@ def _mark_parquet(rule: Rule | RuleSet, file: Path, column: str, place: Path) ->
 
 
 def _mark_text(rule: Rule | RuleSet, file: Path, column: str, place: Path) -> tuple[int, int]:
-    frame = read_frame(file)
+    texts = {name for each in rule._cases().rules for name in each.as_text}
+    frame = read_frame(file, as_text=texts)
     check_marked(frame, column, None)
     fires = _covers(rule, file, frame)
     if place.suffix not in SEPARATORS:

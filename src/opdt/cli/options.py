@@ -87,16 +87,22 @@ Verbose = Annotated[
 
 # -- how the file is read ------------------------------------------------------------------------
 
-Numeric = Annotated[
+Roles = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMNS", help="Columns to read as numbers: 'a,b'.", rich_help_panel=DATA
+        "--role",
+        metavar="COLUMN=ROLE",
+        help="What to take a column for: 'txn_id=id', 'zip=categorical', 'when=date:hour'; "
+        "see 'opdt columns'.",
+        rich_help_panel=DATA,
     ),
 ]
-Categorical = Annotated[
+Missing = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMNS", help="Columns to read as categories: 'a,b'.", rich_help_panel=DATA
+        metavar="CELL",
+        help="A cell that means no value: '9999', or 'age=999' for one column.",
+        rich_help_panel=DATA,
     ),
 ]
 Delimiter = Annotated[

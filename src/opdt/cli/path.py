@@ -59,8 +59,8 @@ def path(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -104,7 +104,7 @@ def path(
         if test is not None:
             unseen = given.read_data(test, written)
         source = open_source(rows)
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        table = given.build_table(source, target, role, missing)
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opdt.arguments import is_partitioned, require_pyarrow
-from opdt.cli.source import STDIN, columns
+from opdt.cli.source import STDIN, missing_of, roles_of
 from opdt.errors import InputError
 from opdt.machine import format_size
 from opdt.optional import require
 from opdt.solution import Solution
-from opdt.table import Table
+from opdt.table import Plan, Table
 
 if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
     from opdt.scale import Passes
@@ -25,11 +25,12 @@ if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
 
 @dataclass(frozen=True)
 class Pieces:
-    """What `discover` takes, the names of the features, their kinds, and the target."""
+    """What `discover` takes, the names of the columns, what is said about them, and the target."""
 
     source: Any
     names: tuple[str, ...]
-    kinds: Mapping[str, str]
+    roles: Mapping[str, str]
+    missing: Mapping[str, Sequence[str]] | None
     target: Layout
 
     def class_of(self, text: str) -> Any:
@@ -49,9 +50,9 @@ class Pieces:
 def open_pieces(
     data: Sequence[Path],
     target: str,
+    role: Sequence[str] | None = None,
+    missing: Sequence[str] | None = None,
     *,
-    numeric: Sequence[str] | None = None,
-    categorical: Sequence[str] | None = None,
     dask: str | None = None,
 ) -> Iterator[Pieces]:
     """The files, here or with the workers of a Dask scheduler until the context ends."""
@@ -64,19 +65,15 @@ def open_pieces(
     paths = [str(path) for path in data]
     sources = open_scanner(paths).sources()
     names = tuple(name for name in sources[0].schema.names if name != target)
-    asked = {
-        **dict.fromkeys(columns(numeric, names), "numeric"),
-        **dict.fromkeys(columns(categorical, names), "categorical"),
-    }
-    schema = agree(sources, target, kinds=asked)
-    kinds = {layout.name: str(layout.kind) for layout in schema.features}
+    roles, gone = roles_of(names, role), missing_of(names, missing)
+    schema = agree(sources, target)
     if dask is None:
-        yield Pieces(paths, names, kinds, schema.target)
+        yield Pieces(paths, names, roles, gone, schema.target)
         return
     from opdt.scale.lazy import dask_frame
 
     with _client(dask):
-        yield Pieces(dask_frame(paths, schema), names, kinds, schema.target)
+        yield Pieces(dask_frame(paths, schema), names, roles, gone, schema.target)
 
 
 def check_plain(written: Mapping[str, str | None]) -> None:
@@ -107,13 +104,15 @@ def class_table(solution: Solution) -> Table:
     if not seen.classes:
         return Table((), np.zeros(0, np.int32), np.zeros(0))
     rows = {"class": list(range(len(seen.classes)))}
-    return Table.build(rows, list(seen.classes), sample_weight=seen.weights, warn=False)
+    return Table.build(
+        rows, list(seen.classes), sample_weight=seen.weights, roles=Plan(), warn=False
+    )
 
 
 def reading(solution: Solution) -> tuple[str, str]:
     """The fact that tells how much was read."""
     seen: Passes = solution.details
-    words = f"{seen.passes} pass{'es' if seen.passes > 1 else ''} over {seen.n_rows:,} rows"
+    words = f"{seen.passes} pass{'' if seen.passes == 1 else 'es'} over {seen.n_rows:,} rows"
     return "read", words + (f", {format_size(seen.bytes_read)}" if seen.bytes_read else "")
 
 

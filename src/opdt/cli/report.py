@@ -43,8 +43,8 @@ def report(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -68,12 +68,14 @@ def report(
     written = given.how_written(delimiter, encoding, decimal)
     aim = Aim(objective, w, label, paper)
     with notes(shown=not quiet):
-        rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
+        frame = given.read_data(data, written)
+        rows, unseen = given.part_rows(frame, hold_out, seed)
+        # What a column is, all rows decide, and not those that chance has left.
+        plan = given.build_table(open_source(frame), target, role, missing).plan
         if test is not None:
             unseen = given.read_data(test, written)
         source = open_source(rows)
-        kinds = given.kinds_of(source, numeric, categorical)
-        table = given.build_table(source, target, kinds)
+        table = given.build_table(source, target, plan=plan)
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,
@@ -98,7 +100,7 @@ def report(
                 *tested,
                 title=title or f"The best rule for {target} in {data.name}",
                 permutations=permutations,
-                settings={**settings, "kinds": kinds},
+                settings={**settings, "roles": given.roles_of(source.names, role)},
             )
     page.save(out)
     if not quiet:

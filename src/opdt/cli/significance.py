@@ -79,8 +79,8 @@ def significance(
     min_precision: opt.MinPrecision = None,
     min_coverage: opt.MinCoverage = None,
     max_errors: opt.MaxErrors = None,
-    numeric: opt.Numeric = None,
-    categorical: opt.Categorical = None,
+    role: opt.Roles = None,
+    missing: opt.Missing = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -113,11 +113,14 @@ def significance(
         check_output("--json", json_out, data)
     written = given.how_written(delimiter, encoding, decimal)
     with notes(shown=not quiet):
-        rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
+        frame = given.read_data(data, written)
+        rows, unseen = given.part_rows(frame, hold_out, seed)
+        # What a column is, all rows decide, and not those that chance has left.
+        plan = given.build_table(open_source(frame), target, role, missing).plan
         if test_rows is not None:
             unseen = given.read_data(test_rows, written)
         source = open_source(rows)
-        table = given.build_table(source, target, given.kinds_of(source, numeric, categorical))
+        table = given.build_table(source, target, plan=plan)
         levels, named = given.shape(structure, groups)
         limits = {
             "min_precision": min_precision,

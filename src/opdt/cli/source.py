@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from opdt.errors import InputError
 
 if TYPE_CHECKING:
-    from opdt.table import Source, Table
+    from opdt.table import Plan, Source, Table
 
 STDIN = "-"
 
@@ -46,7 +46,7 @@ def read_data(data: Path, written: Mapping[str, str | None]) -> Any:
     from opdt.table import read_frame
 
     with on_disk(data) as path:
-        return read_frame(path, **written)
+        return read_frame(path, **dict[str, Any](written))
 
 
 def open_data(data: Path, written: Mapping[str, str | None]) -> Source:
@@ -72,21 +72,45 @@ def part_rows(frame: Any, share: float | None, seed: int) -> tuple[Any, Any]:
     return rows.filter((~held).tolist()).to_native(), rows.filter(held.tolist()).to_native()
 
 
-def kinds_of(
-    source: Source, numeric: Sequence[str] | None, categorical: Sequence[str] | None
-) -> dict[str, str]:
-    """The kinds of columns that the options ask for."""
-    return {
-        **dict.fromkeys(columns(numeric, source.names), "numeric"),
-        **dict.fromkeys(columns(categorical, source.names), "categorical"),
-    }
+def roles_of(names: Sequence[str], given: Sequence[str] | None) -> dict[str, str]:
+    """The roles of columns that the options ask for: 'age=numeric', 'a,b=ignored'."""
+    roles = {}
+    for text in given or ():
+        some, equals, role = text.rpartition("=")
+        if ":" in some and "<" in text:  # ordered:low<=… has no equals sign of its own
+            some, equals, role = text.partition("=")
+        if not equals or not some or not role:
+            raise InputError(f"'--role' must look like 'age=numeric', got {text!r}.")
+        roles.update(dict.fromkeys(columns([some], names), role.strip()))
+    return roles
 
 
-def build_table(source: Source, target: str, kinds: Mapping[str, str] | None = None) -> Table:
-    """The table of a file's columns."""
+def missing_of(names: Sequence[str], given: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Cells that the options declare to be missing values, for each column."""
+    cells: dict[str, list[str]] = {}
+    for text in given or ():
+        column, equals, cell = text.rpartition("=")
+        for name in [column] if equals and column in names else names:
+            cells.setdefault(name, []).append(cell if name == column else text)
+    return cells or None
+
+
+def build_table(
+    source: Source,
+    target: str,
+    role: Sequence[str] | None = None,
+    missing: Sequence[str] | None = None,
+    plan: Plan | None = None,
+) -> Table:
+    """The table of a file's columns; those of a plan are read as it says."""
     from opdt.arguments import resolve_table
 
-    table = resolve_table(source, target, None, kinds)
+    names = [name for name in source.names if name != target]
+    if plan is None:
+        roles: Any = roles_of(names, role)
+        table = resolve_table(source, target, None, roles, missing=missing_of(names, missing))
+    else:
+        table = resolve_table(source, target, None, plan)
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")
     if all(column.n_values == 0 for column in table.columns):

@@ -102,7 +102,7 @@ def _levels(feature: int, column: Column) -> tuple[list[Bin], NDArray[np.intp]]:
         Bin(
             feature,
             (CodedCondition(feature, Op.EQ, code),),
-            (Condition(column.name, Op.EQ, level),),
+            (Condition(column.name, Op.EQ, level, column.cleaning),),
         )
         for code, level in enumerate(column.values.tolist())
     ]
@@ -129,10 +129,10 @@ def _numeric(feature: int, column: Column, n_bins: int) -> tuple[list[Bin], NDAr
         coded, conditions = [], []
         if at > 0:
             coded.append(CodedCondition(feature, Op.GE, cuts[at - 1].code))
-            conditions.append(Condition(column.name, Op.GE, cuts[at - 1].last))
+            conditions.append(Condition(column.name, Op.GE, cuts[at - 1].last, column.cleaning))
         if at < len(cuts):
             coded.append(CodedCondition(feature, Op.LT, cuts[at].code))
-            conditions.append(Condition(column.name, Op.LT, cuts[at].first))
+            conditions.append(Condition(column.name, Op.LT, cuts[at].first, column.cleaning))
         bins.append(Bin(feature, tuple(coded), tuple(conditions)))
     return bins, places
 

@@ -58,6 +58,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_weight : "balanced" or mapping of class to weight, optional
         Factors on the row weights; "balanced" lets all classes weigh the same.
     constraints : Constraints or mapping of its arguments, optional
+    roles, missing
+        What columns are taken for, and cells that mean no value; as in `opdt.discover`.
     engine : str or Engine
         See `opdt.engine_names()`.
     time_limit : float, optional
@@ -78,7 +80,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     status_ : Status
         What is proven: optimal, feasible, no_pattern, infeasible, unknown.
     solution_ : Solution
-        Everything the engine reports.
+        Everything the engine reports; `solution_.plan` says what each column was taken for.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -106,6 +108,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         min_precision: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -121,6 +125,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.min_precision = min_precision
         self.class_weight = class_weight
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -172,6 +178,8 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             min_coverage=self.min_coverage,
             min_precision=self.min_precision,
             constraints=self.constraints,
+            roles=self.roles,
+            missing=self.missing,
             sample_weight=sample_weight,
             engine=self.engine,
             memory_limit=self.memory_limit,

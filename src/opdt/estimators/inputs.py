@@ -22,7 +22,7 @@ from opdt.errors import InputError
 from opdt.problem import class_code
 from opdt.problem.lifting import RAREST
 from opdt.table import Table, column_names, read_frame
-from opdt.table.frames import from_values
+from opdt.table.frames import check_rows, from_values
 from opdt.table.kinds import unknown_column
 from opdt.table.labels import check_weights, code_labels
 
@@ -44,6 +44,7 @@ def check_fit(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
             "and Spark frames."
         )
     X = as_rows(X)
+    check_rows(X, y, "y")
     validate_data(estimator, X, y, skip_check_array=True)
     if not is_frame(X):
         X = check_array(X, input_name="X", estimator=estimator, **_ARRAY)

@@ -44,7 +44,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `opdt.analysis.covering.sequential_covering`.
     n_permutations : int
         Permutations of each test.
-    structure, groups, target, constraints, engine
+    structure, groups, target, constraints, roles, missing, engine
         As in `OPDTClassifier`, for each rule. A `min_coverage` ends the list when no rule that
         covers so much gains anything; as a share it is one of the rows that are left.
     class_weight : "balanced" or mapping of class to weight, optional
@@ -97,6 +97,8 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target: Any = None,
         class_weight: Mapping[Any, float] | str | None = "balanced",
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -112,6 +114,8 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.target = target
         self.class_weight = class_weight
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -148,7 +152,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps_: tuple[Step, ...] = found.steps
         self.rule_list_: RuleList = found.rule_list
         self.classes_ = table.classes
-        self._names = table.names
+        self._names = column_names(X)
         classes = table.classes.tolist()
         # The default is last, which is where the position -1 points to.
         labels = [*(rule.label for rule in found.rule_list.rules), found.rule_list.default]

@@ -38,7 +38,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The largest number of conditions of a rule; the structure's depth, or 2, if left out.
     condition_price : float
         How many training rows (in the measure of `sample_weight`) a condition must save.
-    structure, groups, constraints
+    structure, groups, constraints, roles, missing
         As in `OPDTClassifier`, for each rule.
     target : class, optional
         The class that the rules describe, or "rarest"; the one with the smaller loss if left out.
@@ -93,6 +93,8 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -104,6 +106,8 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.target = target
         self.class_weight = class_weight
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
@@ -143,7 +147,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bound_: float = found.bound
         self.status_: Status = found.status
         self.classes_ = table.classes
-        self._names = table.names
+        self._names = column_names(X)
         label = table.classes.tolist().index(found.rule_set.label)
         self._chosen = np.array([1 - label, label])
         weights = np.ones(table.n_rows) if table.weights is None else table.weights

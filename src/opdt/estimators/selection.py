@@ -31,7 +31,7 @@ from opdt.problem.lifting import RAREST
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Clock, Solution, Status
-from opdt.table import Table
+from opdt.table import Table, column_names
 from opdt.table.labels import check_weights
 
 # Shares of the time limit after which the prices and the folds are done; the rest is for the rule.
@@ -95,7 +95,7 @@ class OPDTClassifierCV(OPDTClassifier):
         Take the simplest candidate within one standard error of the best, or else the best.
     random_state : int, RandomState or None
         How the folds are drawn; the same ones every time by default.
-    groups, target, class_weight, constraints, engine, time_limit, n_jobs
+    groups, target, class_weight, constraints, roles, missing, engine, time_limit, n_jobs
         As in `OPDTClassifier`; the engine must prove its answers. The time limit is that of the
         whole call: a quarter is for the prices to try, the next half for the folds, the rest for
         the rule. Where it ends before the last fold, the folds that were done choose, with a
@@ -158,6 +158,8 @@ class OPDTClassifierCV(OPDTClassifier):
         target: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
+        roles: Mapping[str, str] | None = None,
+        missing: Any = None,
         engine: str | Engine = "search",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -178,6 +180,8 @@ class OPDTClassifierCV(OPDTClassifier):
         self.target = target
         self.class_weight = class_weight
         self.constraints = constraints
+        self.roles = roles
+        self.missing = missing
         self.engine = engine
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -198,7 +202,7 @@ class OPDTClassifierCV(OPDTClassifier):
         weights, self._target = weighed(self, y, check_weights(sample_weight, len(y)))
         every = Rows(X, y, weights)
         whole = every.where(np.ones(len(y), dtype=bool))
-        table = resolve_table(whole.X, whole.y, whole.weights, None)
+        table = resolve_table(whole.X, whole.y, whole.weights, self.roles, missing=self.missing)
         if isinstance(self._target, str) and self._target == RAREST:
             self._target = table.classes[class_code(table, RAREST)]  # the same one in all folds
         demands = self._demands()
@@ -253,7 +257,7 @@ class OPDTClassifierCV(OPDTClassifier):
         """Become the classifier of this rule, which was found on this table of X."""
         self.rule_ = rule
         self.classes_ = table.classes
-        self._names = table.names
+        self._names = column_names(X)
         self._learn_parts(table, self.covers(X))
 
     # -- what to choose from -------------------------------------------------------------------
@@ -395,7 +399,9 @@ class OPDTClassifierCV(OPDTClassifier):
                 break
             own = next(_shares(clock, len(folds) - number))
             known, unseen = rows.where(train), rows.where(test)
-            part = Table.build(known.X, known.y, sample_weight=known.weights, warn=False)
+            part = Table.build(
+                known.X, known.y, sample_weight=known.weights, roles=table.plan, warn=False
+            )
             fewer = scaled(demands, known.total / whole.total)
             rules = [
                 rule

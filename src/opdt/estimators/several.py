@@ -19,7 +19,8 @@ def checked_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
     if weights is not None and not weights.all():
         keep = weights > 0
         X, y, weights = take_rows(X, keep), y[keep], weights[keep]
-    return X, resolve_table(X, y, weights, None), target
+    table = resolve_table(X, y, weights, estimator.roles, missing=estimator.missing)
+    return X, table, target
 
 
 def renamed(rule: Rule, known: tuple[str, ...], names: tuple[str, ...]) -> Rule:

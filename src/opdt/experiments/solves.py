@@ -10,7 +10,7 @@ from typing import Any
 from opdt.datasets import load
 from opdt.engines.base import Engine
 from opdt.experiments.cell import Cell, Record
-from opdt.experiments.data import train_test
+from opdt.experiments.data import plan_of, train_test
 from opdt.experiments.experiment import Settings
 from opdt.experiments.processor import ProcessorLimit
 from opdt.experiments.splits import split_rows
@@ -115,8 +115,7 @@ def training_table(name: str, split: int, *, keep_id: bool = False) -> Table:
         return train_test(name, split).table
     data = load(name, keep_id=True)
     rows = split_rows(data.n_rows, split).train
-    kinds = dict.fromkeys(data.numeric, "numeric") | dict.fromkeys(data.categorical, "categorical")
-    return Table.build(data.X.iloc[rows], data.y.iloc[rows], kinds=kinds, warn=False)
+    return Table.build(data.X.iloc[rows], data.y.iloc[rows], roles=plan_of(data), warn=False)
 
 
 def solve(problem: Problem, cell: Cell) -> dict[str, Any]:

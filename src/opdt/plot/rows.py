@@ -57,10 +57,11 @@ class RuleRows:
     def values(self, feature: str) -> tuple[NDArray[Any], Mask]:
         """The values of a feature and which are missing; numbers if a condition wants numbers."""
         if feature not in self._read:
-            numeric = any(c.op.is_threshold for c in self.rule.conditions if c.feature == feature)
+            conditions = [c for c in self.rule.conditions if c.feature == feature]
             column = self._columns.get(feature, feature)
-            kind = "numeric" if numeric else None
-            self._read[feature] = raw_column(self._source, column, kind=kind)
+            kind = "numeric" if any(c.op.is_threshold for c in conditions) else None
+            cleaning = next((c.cleaning for c in conditions), None)
+            self._read[feature] = raw_column(self._source, column, kind=kind, cleaning=cleaning)
         return self._read[feature]
 
     def holds(self, conditions: Iterable[Condition]) -> Mask:

@@ -120,9 +120,8 @@ class Constraints:
         most = None if self.max_errors is None else self.max_errors * share * (1 - margin)
         return replace(self, min_coverage=least, max_errors=most)
 
-    def check_names(self, names: Sequence[str], categorical: Iterable[int]) -> None:
-        """Refuse features that the table does not have and directions that cannot apply."""
-        levels = {names[i] for i in categorical}
+    def check_known(self, names: Sequence[str]) -> None:
+        """Refuse features that the table does not have."""
         subsets = () if isinstance(self.subsets, bool) else self.subsets
         for argument, given in (
             ("directions", tuple(self.directions)),
@@ -138,6 +137,12 @@ class Constraints:
                         f"'{argument}' names feature {feature!r}, which the table does not "
                         f"have{hint}"
                     )
+
+    def check_names(self, names: Sequence[str], categorical: Iterable[int]) -> None:
+        """Refuse features that the table does not have and directions that cannot apply."""
+        self.check_known(names)
+        levels = {names[i] for i in categorical}
+        subsets = () if isinstance(self.subsets, bool) else self.subsets
         for feature, op in self.directions.items():
             wanted = (Op.EQ, Op.NE) if feature in levels else (Op.GE, Op.LT)
             if op not in wanted:

@@ -22,12 +22,13 @@ def lift_condition(table: Table, condition: CodedCondition) -> Condition:
     op, values = condition.op, column.values
     if op.is_threshold:
         low, high = values[condition.code - 1], values[condition.code]
-        return Condition(column.name, op, readable_threshold(low, high))
+        return Condition(column.name, op, readable_threshold(low, high), column.cleaning)
     if op in (Op.EQ, Op.NE):
-        return Condition(column.name, op, values[condition.code])
+        return Condition(column.name, op, values[condition.code], column.cleaning)
     if op is Op.IN:
-        return Condition(column.name, op, [values[code] for code in condition.levels])
-    return Condition(column.name, op)
+        levels = [values[code] for code in condition.levels]
+        return Condition(column.name, op, levels, column.cleaning)
+    return Condition(column.name, op, cleaning=column.cleaning)
 
 
 def lower_condition(table: Table, condition: Condition) -> CodedCondition | None:

@@ -113,7 +113,7 @@ class Problem:
             The class the rule must have, or "rarest"; the best over all classes if left out.
         constraints : Constraints, optional
         """
-        constraints = constraints or Constraints()
+        constraints = _of_features(table, constraints or Constraints(), groups)
         constraints.check_names(table.names, table.categorical)
         feature_groups = FeatureGroups.of(
             table.names, table.numeric, table.categorical, check_groups(groups)
@@ -172,8 +172,9 @@ class Problem:
             if levels > MAX_SUBSET_LEVELS:
                 raise UnsupportedProblem(
                     f"'subsets' on feature {self.table.names[feature]!r} with {levels} levels is "
-                    f"too many to search exactly (at most {MAX_SUBSET_LEVELS}); merge rare levels "
-                    "or name other features."
+                    f"too many to search exactly (at most {MAX_SUBSET_LEVELS}); merge rare levels, "
+                    f"as the role 'categorical:{MAX_SUBSET_LEVELS - 1}' does, or name other "
+                    "features."
                 )
         _ = self.chains  # refuses groups that do not exist or are empty
         _ = self.limits  # refuses a precision of more digits than can be compared
@@ -436,3 +437,22 @@ class Problem:
     def is_vi(self) -> bool:
         """Whether the objective is the paper's VI (rather than any row gains)."""
         return not isinstance(self.objective, RowGains)
+
+
+def _of_features(
+    table: Table, constraints: Constraints, groups: Mapping[str, Iterable[str]] | None
+) -> Constraints:
+    """The constraints without columns that are no features: to forbid them says nothing.
+
+    Any other word about such a column is refused with the reason why it is no feature.
+    """
+    unused = {column.name for column in table.plan.not_used} - set(table.names)
+    if not unused:
+        return constraints
+    subsets = () if isinstance(constraints.subsets, bool) else constraints.subsets
+    members = (name for some in check_groups(groups).values() for name in some)
+    for name in (*constraints.directions, *constraints.required, *subsets, *members):
+        table.check_used(name)
+    return replace(
+        constraints, forbidden=tuple(n for n in constraints.forbidden if n not in unused)
+    )

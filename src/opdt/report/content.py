@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.report.formats import format_cell
 from opdt.rules import Rule
-from opdt.table import Kind, Source, Table, raw_column
+from opdt.table import Cleaning, Kind, Source, Table, raw_column
 
 OTHER_COLUMNS = 6  # columns beside the rule's own in the table of errors
 TOP_LEVELS = 4  # levels of a categorical column that the summary names
@@ -83,7 +83,8 @@ def wrong_rows(
     others = [name for name in source.names if name not in known][:OTHER_COLUMNS]
     columns = (*rule.features, *others)
     shown = at[:limit]
-    cells = [_cells(source, name, shown) for name in columns]
+    clean = {c.feature: c.cleaning for c in rule.conditions}
+    cells = [_cells(source, name, shown, clean.get(name)) for name in columns]
     rows = tuple(
         (int(row) + 1, str(labels[row]), tuple(column[k] for column in cells))
         for k, row in enumerate(shown)
@@ -115,8 +116,10 @@ def _count(fires: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> tuple[int, 
     return int(fires.sum()), int((fires & is_class).sum())
 
 
-def _cells(source: Source, name: str, rows: NDArray[np.intp]) -> list[str]:
-    values, missing = raw_column(source, name)
+def _cells(
+    source: Source, name: str, rows: NDArray[np.intp], cleaning: Cleaning | None
+) -> list[str]:
+    values, missing = raw_column(source, name, cleaning=cleaning)
     return ["missing" if missing[row] else format_cell(values[row]) for row in rows]
 
 

@@ -48,8 +48,8 @@ def asked(settings: Mapping[str, Any], solution: Solution | None) -> list[tuple[
             continue
         if name == "groups":
             lines += [(f"group {g}", ", ".join(map(str, some))) for g, some in value.items()]
-        elif name == "kinds":
-            lines += [(f"kind of {column}", kind) for column, kind in value.items()]
+        elif name == "roles":
+            lines += [(f"role of {column}", kind) for column, kind in value.items()]
         else:
             lines.append((name, format_count(value) if isinstance(value, float) else str(value)))
     lines += _demands(settings.get("constraints"))

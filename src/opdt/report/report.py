@@ -119,10 +119,13 @@ def report(
     parts = parts_of(source, y, X_test, y_test)
     several = rules_of(model)
     if several is not None:
-        table = Table.build(source, y, warn=False)
+        settings = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+        asked_for = {name: settings.get(name) for name in ("roles", "missing")}
+        table = Table.build(source, y, **asked_for, warn=False)
         return Report(several_context(model, several, table, parts, title))
     subject = Subject.of(model, settings)
-    table = Table.build(source, y, kinds=subject.settings.get("kinds"), warn=False)
+    roles = subject.solution.plan or subject.settings.get("roles")
+    table = Table.build(source, y, roles=roles, warn=False)
     context: dict[str, Any] = _head(subject, title) | data_of(table)
     context |= {
         "settings": asked(subject.settings, subject.solution),

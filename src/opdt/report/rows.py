@@ -59,6 +59,8 @@ def data_of(table: Table) -> dict[str, Any]:
         "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}. "
         f"Rows of each class: {classes}.",
         "columns": summarise(table),
+        "plan": table.plan.rows(),
+        "plan_line": table.plan.summary(),
     }
 
 

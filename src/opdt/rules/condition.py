@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.table import Cleaning
 
 Scalar = float | int | str | bool | np.datetime64
 
@@ -86,6 +87,9 @@ class Condition:
         `is missing`, `is present` with nothing.
     value : number, numpy.datetime64, level, or iterable of levels, optional
         What the column is compared with.
+    cleaning : Cleaning, optional
+        How the cells of the column become the values that are compared; the cells themselves if
+        left out.
 
     Examples
     --------
@@ -96,10 +100,16 @@ class Condition:
     feature: str
     op: Op
     value: Any = None
+    cleaning: Cleaning | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.feature, str):
             raise InputError(f"a condition needs the name of a column, got {self.feature!r}.")
+        if not (self.cleaning is None or isinstance(self.cleaning, Cleaning)):
+            raise InputError(
+                f"'cleaning' of a condition on {self.feature!r} must be a Cleaning, "
+                f"got {type(self.cleaning).__name__}."
+            )
         try:
             op = Op(self.op)
         except ValueError:
@@ -201,10 +211,24 @@ class Condition:
             return math.nextafter(threshold, math.inf)
         return threshold
 
+    @property
+    def subject(self) -> str:
+        """What is compared, for people: the column, or a part of its dates."""
+        part = "" if self.cleaning is None else self.cleaning.part
+        return f"{part} of {self.feature}" if part else self.feature
+
+    @property
+    def shown(self) -> Any:
+        """The value to show people: for levels with an order, the level at the threshold."""
+        order = () if self.cleaning is None else self.cleaning.order
+        if order and self.op.is_threshold:
+            return order[min(max(0, math.ceil(self.value)), len(order) - 1)]
+        return self.value
+
     def __str__(self) -> str:
         if self.op is Op.IN:
             levels = sorted(self.value, key=lambda v: (type(v).__name__, v))
-            return f"{self.feature} in {{{', '.join(map(format_value, levels))}}}"
+            return f"{self.subject} in {{{', '.join(map(format_value, levels))}}}"
         if self.op.needs_value:
-            return f"{self.feature} {self.op} {format_value(self.value)}"
-        return f"{self.feature} {self.op}"
+            return f"{self.subject} {self.op} {format_value(self.shown)}"
+        return f"{self.subject} {self.op}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,17 @@ from opdt.errors import InputError
 from opdt.rules.condition import Condition
 from opdt.rules.exports import Exports
 from opdt.rules.lazy import lazy_covers, lazy_kind
-from opdt.table import open_source, raw_column
+from opdt.table import Source, open_source, raw_column, read_frame
 
 if TYPE_CHECKING:
     from opdt.rules.export.cases import Cases
+
+
+def open_cells(X: Any, rules: Iterable[Rule]) -> Source:
+    """The columns of some data; of a file, those that rules clean as text stay text."""
+    if isinstance(X, (str, PathLike)):
+        X = read_frame(X, as_text={name for rule in rules for name in rule.as_text})
+    return open_source(X)
 
 
 def plain_label(label: Any) -> Any:
@@ -77,6 +85,12 @@ class Rule(Exports):
         return tuple(dict.fromkeys(c.feature for c in self._conditions))
 
     @property
+    def as_text(self) -> tuple[str, ...]:
+        """Columns whose cells are cleaned as text, so that a file's cells stay as they are."""
+        clean = (c for c in self._conditions if c.cleaning is not None and c.cleaning.reads_text)
+        return tuple(dict.fromkeys(c.feature for c in clean))
+
+    @property
     def body(self) -> str:
         """Text of the conditions alone."""
         return " AND ".join(map(str, self._conditions)) or "(any row)"
@@ -93,14 +107,18 @@ class Rule(Exports):
         """
         if lazy_kind(X):
             return lazy_covers(self, X)  # type: ignore[no-any-return]
-        source = open_source(X)
+        source = open_cells(X, [self])
         fires = np.ones(source.n_rows, dtype=bool)
         for feature in self.features:
             conditions = [c for c in self._conditions if c.feature == feature]
             numeric = any(c.op.is_threshold for c in conditions)
-            values, missing = raw_column(source, feature, kind="numeric" if numeric else None)
-            for condition in conditions:
-                fires &= condition.holds(values, missing)
+            for cleaning in dict.fromkeys(c.cleaning for c in conditions):
+                values, missing = raw_column(
+                    source, feature, kind="numeric" if numeric else None, cleaning=cleaning
+                )
+                for condition in conditions:
+                    if condition.cleaning == cleaning:
+                        fires &= condition.holds(values, missing)
         return fires
 
     def to_sql_case(

@@ -17,6 +17,7 @@ from opdt.rules.condition import Condition, Op
 from opdt.rules.rule import Rule
 from opdt.rules.rule_list import RuleList
 from opdt.rules.rule_set import RuleSet
+from opdt.table import Cleaning
 
 AnyRule = Rule | RuleList | RuleSet
 
@@ -225,13 +226,15 @@ def _condition_to_dict(condition: Condition) -> dict[str, Any]:
         data["value"] = [_encode(level, condition.feature) for level in levels]
     elif condition.op.needs_value:
         data["value"] = _encode(condition.value, condition.feature)
+    if condition.cleaning is not None:
+        data["cleaning"] = condition.cleaning.to_dict()
     return data
 
 
 def _condition_from_dict(data: Any, source: str) -> Condition:
     if not isinstance(data, dict) or not isinstance(data.get("feature"), str) or "op" not in data:
         raise InputError(f"a condition of {source} must have 'feature' and 'op', got {data!r}.")
-    unknown = [key for key in data if key not in ("feature", "op", "value")]
+    unknown = [key for key in data if key not in ("feature", "op", "value", "cleaning")]
     if unknown:
         raise InputError(f"a condition of {source} has an unknown key {unknown[0]!r}.")
     value = data.get("value")
@@ -241,7 +244,10 @@ def _condition_from_dict(data: Any, source: str) -> Condition:
         value = [_decode(level, source) for level in value]
     else:
         value = _decode(value, source)
+    cleaning = data.get("cleaning")
+    if cleaning is not None:
+        cleaning = Cleaning.from_dict(cleaning, source)
     try:
-        return Condition(data["feature"], data["op"], value)
+        return Condition(data["feature"], data["op"], value, cleaning)
     except InputError as error:
         raise InputError(f"{source} cannot be used: {error}") from None

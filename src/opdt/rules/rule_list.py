@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.rules.exports import Exports
-from opdt.rules.rule import Rule, plain_label, same_label
-from opdt.table import open_source
+from opdt.rules.rule import Rule, open_cells, plain_label, same_label
 
 if TYPE_CHECKING:
     from opdt.rules.export.cases import Cases
@@ -69,7 +68,7 @@ class RuleList(Exports):
         X : data frame, mapping of columns, 2-D array or path
             Only the columns of the rules are needed.
         """
-        source = open_source(X)
+        source = open_cells(X, self._rules)
         first = np.full(source.n_rows, -1, dtype=np.int64)
         for position, rule in enumerate(self._rules):
             first[(first < 0) & rule.covers(source)] = position

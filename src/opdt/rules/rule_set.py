@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from opdt.errors import InputError
 from opdt.rules.exports import Exports
 from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
-from opdt.rules.rule import Rule, plain_label, same_label
+from opdt.rules.rule import Rule, open_cells, plain_label, same_label
 from opdt.rules.rule_list import checked_rules, label_array
-from opdt.table import open_source
 
 if TYPE_CHECKING:
     from opdt.rules.export.cases import Cases
@@ -91,7 +90,7 @@ class RuleSet(Exports):
         """
         if lazy_kind(X):
             return lazy_covers(self, X)  # type: ignore[no-any-return]
-        source = open_source(X)
+        source = open_cells(X, self._rules)
         fires = np.zeros(source.n_rows, dtype=bool)
         for rule in self._rules:
             fires |= rule.covers(source)

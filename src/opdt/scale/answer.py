@@ -145,16 +145,18 @@ def _rule(search: PartitionedSearch, found: Found, beside: Next) -> Rule:
     for index, at in zip(found.rays, found.spots, strict=True):
         ray = search.rays[index]
         name, values = table.names[ray.feature], table.columns[ray.feature].values
+        layout = search.question.schema.features[ray.feature]
+        clean = layout.cleaning
         if ray.op.is_threshold:
             below, above = beside.get((index, at), (at - 1, at))
             ends = (below, above) if ray.op is Op.GE else (-above, -below)
-            layout = search.question.schema.features[ray.feature]
             low, high = (keys.value_of(end, layout) for end in ends)
-            conditions.append(Condition(name, ray.op, readable_threshold(low, high)))
+            conditions.append(Condition(name, ray.op, readable_threshold(low, high), clean))
         elif ray.op in (Op.EQ, Op.NE):
-            conditions.append(Condition(name, ray.op, values[ray.code]))
+            conditions.append(Condition(name, ray.op, values[ray.code], clean))
         elif ray.op is Op.IN:
-            conditions.append(Condition(name, ray.op, [values[code] for code in ray.levels]))
+            levels = [values[code] for code in ray.levels]
+            conditions.append(Condition(name, ray.op, levels, clean))
         else:
-            conditions.append(Condition(name, ray.op))
+            conditions.append(Condition(name, ray.op, cleaning=clean))
     return Rule(conditions, table.classes[found.label])

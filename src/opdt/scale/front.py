@@ -27,12 +27,14 @@ from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.prices import PartitionedPricer
 from opdt.scale.question import Question, Wishes
+from opdt.scale.roles import survey_pieces
 from opdt.scale.scanner import Parts, Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
-from opdt.table import Column, Table
+from opdt.table import Column, Plan, Table
+from opdt.table.roles import check_missing, check_roles
 from opdt.verdict import Counts, Evidence
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
@@ -46,7 +48,8 @@ class Passes:
     Attributes
     ----------
     passes : int
-        How often the rows were read.
+        How often the rows were read for the search; before, columns of text and of whole numbers
+        are read once to see what they are.
     n_rows, bytes_read : int
         Rows of the table, and bytes of its columns that were read in all passes together (0 where
         the rows lie with Dask or Spark).
@@ -85,7 +88,8 @@ def discover_partitioned(
     objective: str = "vi",
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: str | None = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    missing: Any = None,
     features: Sequence[str] | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -137,10 +141,16 @@ def discover_partitioned(
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
-    schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
-    schema = replace(schema, idle=_check_wishes(schema, wishes))
+    schema = agree(scanner.sources(), y, weight=sample_weight, features=features)
+    names = [layout.name for layout in schema.features]
+    asked = check_roles(roles, names), check_missing(missing, names)
+    wishes.constraints.check_known(names)
     driver = Driver(scanner, clock, max_passes)
     try:
+        plan = survey_pieces(schema, *asked, driver)
+        schema = agree(scanner.sources(), y, weight=sample_weight, plan=plan, features=features)
+        idle, demands = _check_wishes(schema, wishes, plan)
+        schema, wishes = replace(schema, idle=idle), replace(wishes, constraints=demands)
         summary = driver.run(_first_pass(schema, driver))
     except Stopped as stop:
         return _unfinished(driver, schema, wishes, stop.reason, objective)
@@ -148,10 +158,10 @@ def discover_partitioned(
         return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED, objective)
     question, chosen = Question(schema, summary, wishes), switches or Switches()
     if objective == "precision":
-        return _most_precise(question, summary, driver, chosen)
+        return replace(_most_precise(question, summary, driver, chosen), plan=plan)
     search = PartitionedSearch(question, driver, chosen)
     search.run()
-    return _told(replace(answer(search), objective=objective), question, driver)
+    return replace(_told(answer(search), question, driver), objective=objective, plan=plan)
 
 
 def _most_precise(
@@ -192,20 +202,23 @@ def _check_column(argument: str, what: str, name: Any) -> None:
         )
 
 
-def _check_wishes(schema: Schema, wishes: Wishes) -> frozenset[int]:
-    """Refuse before the first pass what can be refused without rows; the features of no use.
+def _check_wishes(schema: Schema, wishes: Wishes, plan: Plan) -> tuple[frozenset[int], Constraints]:
+    """Refuse before the first pass what can be refused without rows.
+
+    Returns the features of no use, and the constraints on those that are features.
 
     The wishes are put to a table of two rows with the columns of the schema.
     """
     codes, values = np.zeros(2, np.int32), np.zeros(1)
     columns = tuple(Column(f.name, f.kind, codes, values) for f in schema.features)
-    table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2))
+    table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2), plan=plan)
     problem = Problem.build(
         table, structure=wishes.structure, groups=wishes.groups, w=wishes.w,
         constraints=wishes.constraints,
     )  # fmt: skip
     used = {f for chain in problem.chains for level in chain for f in level.features}
-    return frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
+    idle = frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
+    return idle, problem.constraints
 
 
 def _passes(question: Question, driver: Driver) -> Passes:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from opdt.errors import InputError
 from opdt.scale import kernels
 from opdt.scale.schema import Layout, Schema
-from opdt.table import Kind
+from opdt.table import Kind, open_source
 
 Whole = NDArray[np.int64]
 MISSING = np.iinfo(np.int64).min
@@ -114,7 +114,9 @@ def levels_in(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
 
 
 def _cast(column: Any, layout: Layout) -> Any:
-    """An array in the type agreed on."""
+    """An array in the type agreed on, cleaned first where the column is."""
+    if layout.cleaning is not None:
+        column = cleaned(column, layout)
     try:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -131,12 +133,25 @@ def _cast(column: Any, layout: Layout) -> Any:
         ) from error
 
 
+def cleaned(column: Any, layout: Layout) -> Any:
+    """Cells as the values that are compared; each different cell is read once."""
+    if isinstance(column, pa.ChunkedArray):
+        parts = [cleaned(chunk, layout) for chunk in column.chunks]
+        return pa.chunked_array(parts, None if parts else layout.arrow)
+    assert layout.cleaning is not None
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    cells = pa.table({"cells": coded.dictionary})
+    raw, _ = layout.cleaning.apply(open_source(cells).column(0))
+    values = pa.array(raw.values, mask=raw.mask, from_pandas=True)
+    return values.cast(layout.arrow).take(coded.indices)
+
+
 def numeric_keys(column: pa.ChunkedArray, layout: Layout) -> Whole:
     """Keys of numbers or dates, `MISSING` where there is none."""
     if layout.family == "null":
         return np.full(len(column), MISSING)
     if layout.family == "float":
-        narrow = pa.types.is_float32(column.type)
+        narrow = pa.types.is_float32(column.type) and layout.cleaning is None
         values = (column if narrow else _cast(column, layout)).to_numpy()  # null becomes NaN
         keys = np.add(values, 0.0, dtype=np.float64).view(np.int64)
         if kernels.order_bits(keys, MISSING):

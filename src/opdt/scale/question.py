@@ -28,7 +28,7 @@ from opdt.scale.keys import Coder, value_of
 from opdt.scale.scanner import Parts
 from opdt.scale.schema import Layout, Schema
 from opdt.scale.summary import FEW_VALUES, PRIORITY
-from opdt.table import Column, Kind, Table
+from opdt.table import Column, ColumnPlan, Kind, Plan, Role, Table
 from opdt.table.frames import from_values
 from opdt.table.labels import code_labels
 
@@ -143,7 +143,8 @@ class Question:
         weights = None
         if self.schema.weight is not None:
             weights = rows.column(self.schema.weight).to_numpy()
-        kinds = {layout.name: str(layout.kind) for layout in self.schema.features}
+        # The sample is clean already: no role is to be guessed again.
+        plan = Plan(tuple(ColumnPlan(f.name, Role(str(f.kind)), "") for f in self.schema.features))
         limits = self.wishes.constraints.of_sample(len(rows) / self.n_rows)
         known, labels = self.problem.table.classes.tolist(), self.problem.objective.labels
         # that of the whole table, where the sample may have another that is the rarest
@@ -151,7 +152,7 @@ class Question:
         try:
             table = Table.build(
                 rows.select(names), rows.column(self.schema.target.name),
-                sample_weight=weights, kinds=kinds, warn=False,
+                sample_weight=weights, roles=plan, warn=False,
             )  # fmt: skip
             return Problem.build(
                 table, structure=self.wishes.structure, groups=self.wishes.groups,

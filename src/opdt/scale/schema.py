@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import InputError
 from opdt.scale.scanner import Source
-from opdt.table import Kind
-from opdt.table.kinds import check_kinds, unknown_column
+from opdt.table import Cleaning, ColumnPlan, Kind, Plan, Role
+from opdt.table.kinds import unknown_column
+from opdt.table.planning import kind_of
 
 UNITS = ("D", "s", "ms", "us", "ns")  # of dates, from coarse to fine
 
@@ -28,6 +29,7 @@ class Layout:
     family: str
     unit: str = ""  # of dates
     truth: bool = False  # true and false in every file
+    cleaning: Cleaning | None = None  # what makes values of cells
 
     @property
     def arrow(self) -> pa.DataType:
@@ -67,7 +69,7 @@ def agree(
     target: str,
     *,
     weight: str | None = None,
-    kinds: Mapping[str, str] | None = None,
+    plan: Plan | None = None,
     features: Sequence[str] | None = None,
 ) -> Schema:
     """The schema of all sources together; a column that differs in kind is refused."""
@@ -82,9 +84,27 @@ def agree(
     wanted = [n for n in features or names if n not in (target, weight)]
     if not wanted:
         raise InputError("the files have no columns to make rules of beside the target.")
-    chosen = check_kinds(kinds, wanted)
-    layouts = tuple(_layout(sources, name, chosen.get(name)) for name in wanted)
-    return Schema(layouts, _layout(sources, target, None), weight)
+    layouts = [_layout(sources, name) for name in wanted]
+    if plan is not None:
+        kept = {c.name: c for c in plan if c.is_used or c.role is Role.CONSTANT}
+        layouts = [_planned(each, kept[each.name]) for each in layouts if each.name in kept]
+    return Schema(tuple(layouts), _layout(sources, target), weight)
+
+
+def _planned(layout: Layout, plan: ColumnPlan) -> Layout:
+    """The layout of a column after it is cleaned."""
+    cleaning, family, unit = plan.cleaning, layout.family, layout.unit
+    if cleaning is not None and layout.family == "text":
+        if cleaning.form == "number":
+            family = "float"
+        elif cleaning.form == "date":
+            family, unit = "date", "us"
+        elif cleaning.order:
+            family = "int"
+    if cleaning is not None and cleaning.part:
+        family, unit = "int", ""
+    kind = kind_of(plan.role, layout.kind)
+    return replace(layout, kind=kind, family=family, unit=unit, cleaning=cleaning)
 
 
 def _check_names(first: Source, other: Source) -> None:
@@ -101,7 +121,7 @@ def _check_names(first: Source, other: Source) -> None:
         )
 
 
-def _layout(sources: Sequence[Source], name: str, kind: Kind | None) -> Layout:
+def _layout(sources: Sequence[Source], name: str) -> Layout:
     families: dict[str, Source] = {}
     units: set[str] = set()
     labelled, truth = False, True
@@ -117,13 +137,8 @@ def _layout(sources: Sequence[Source], name: str, kind: Kind | None) -> Layout:
             families.setdefault(family, source)
     family = _common(families, name)
     natural = Kind.CATEGORICAL if labelled or family == "text" else Kind.NUMERIC
-    if family == "text" and kind is Kind.NUMERIC:
-        raise UnsupportedProblem(
-            f"column {name!r} holds text, and numbers in text are not read from partitions; "
-            "convert the column in the files."
-        )
     unit = max(units, key=UNITS.index) if units else ""
-    return Layout(name, kind or natural, family, unit, truth)
+    return Layout(name, natural, family, unit, truth)
 
 
 def _common(families: Mapping[str, Source], name: str) -> str:

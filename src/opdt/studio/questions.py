@@ -8,6 +8,7 @@ from typing import Any
 from opdt.errors import InputError
 from opdt.studio.tables import Loaded
 from opdt.studio.work import DataSource, Work
+from opdt.table import Role
 
 # Settings that change no rule, only what is shown beside it or how long it may take.
 _NO_QUESTION: dict[str, Any] = {"time_limit": 60.0, "pinned": ()}
@@ -15,7 +16,10 @@ _NO_QUESTION: dict[str, Any] = {"time_limit": 60.0, "pinned": ()}
 
 def first_work(loaded: Loaded, label: str | None) -> Work:
     """The work on new data, before anything is said; with the column of the classes, if known."""
-    work = Work(source=loaded.source, label=label or loaded.label)
+    label = label or loaded.label
+    unused = [c.name for c in loaded.plan.not_used if c.role is not Role.CONSTANT]
+    roles = {name: "ignored" for name in unused if name != label}
+    work = Work(source=loaded.source, label=label, roles=roles)
     if work.label is not None:
         check_label(loaded, work)
     return work
@@ -36,7 +40,7 @@ def check_label(loaded: Loaded, work: Work) -> None:
 def check_columns(loaded: Loaded, work: Work) -> None:
     """Refuse a work on other columns than those of the table."""
     check_label(loaded, work)
-    named = {*work.kinds, *work.directions, *work.required, *work.forbidden}
+    named = {*work.roles, *work.directions, *work.required, *work.forbidden}
     named |= {feature for group in work.groups.values() for feature in group}
     named |= {feature for pinned in work.pinned for feature in pinned.rule.features}
     for name in sorted(named - set(loaded.names)):

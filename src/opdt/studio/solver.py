@@ -68,7 +68,8 @@ class Solver:
 
         def build() -> Table:
             train = self.split(work).train
-            return Table.build(train.X, train.y, kinds=work.arguments().get("kinds"), warn=False)
+            plan = self.loaded.plan_for(work.roles)
+            return Table.build(train.X, train.y, roles=plan, warn=False)
 
         return self._tables.get(_table_key(work), build)
 
@@ -229,7 +230,7 @@ def _label(work: Work) -> str:
 def _settings(work: Work) -> Any:
     """What is searched: the arguments without those that the table and the budget have."""
     settings = work.arguments()
-    settings.pop("kinds", None)
+    settings.pop("roles", None)
     del settings["time_limit"]
     return settings
 
@@ -244,7 +245,7 @@ def _rows_key(work: Work) -> Hashable:
 
 
 def _table_key(work: Work) -> Hashable:
-    return _rows_key(work), tuple(sorted(work.kinds.items()))
+    return _rows_key(work), tuple(sorted(work.roles.items()))
 
 
 def _search_key(work: Work) -> Hashable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +21,16 @@ from opdt.report.formats import format_cell
 from opdt.studio.builtin import BUILT_IN, load_built_in
 from opdt.studio.profiles import Profile, profile
 from opdt.studio.work import DataSource
-from opdt.table import Kind, open_source, read_frame
+from opdt.table import Kind, Plan, Role, open_source, read_frame
 from opdt.table.frames import PandasSource, check_names
+from opdt.table.planning import plan_raw
 from opdt.table.raw import Raw
+from opdt.table.roles import check_roles
 from opdt.table.textfile import UTF8, examine, text_ending
 
 PREVIEW_ROWS = 20
 MAX_CLASSES = 50
+_MOST_REMARKS = 8  # lines about columns, after which the plan is the place to look
 _PLAIN_LEVELS = ("string", "integer", "floating", "boolean")
 
 
@@ -107,6 +110,8 @@ class Loaded:
     source : DataSource
     profiles : tuple of Profile
         One for each column, in order.
+    plan : Plan
+        What the content of each column suggests, the column of the classes included.
     label : str or None
         The column of the classes, where the data say which it is.
     notes : tuple of str
@@ -116,6 +121,7 @@ class Loaded:
     frame: Any
     source: DataSource
     profiles: tuple[Profile, ...]
+    plan: Plan
     label: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -127,6 +133,18 @@ class Loaded:
     @cached_property
     def _by_name(self) -> dict[str, Profile]:
         return {each.name: each for each in self.profiles}
+
+    def plan_for(self, roles: Mapping[str, str]) -> Plan:
+        """The plan where the expert overrides some of it."""
+        wishes = check_roles(roles, self.names)
+        return Plan(
+            tuple(
+                plan_raw(each.name, self._columns.column(at), wishes[each.name])[0]
+                if each.name in wishes
+                else each
+                for at, each in enumerate(self.plan)
+            )
+        )
 
     def profile(self, name: str) -> Profile:
         """The profile of one column."""
@@ -314,16 +332,32 @@ def loaded_frame(
         raise InputError(f"{name!r} has no rows.")
     pandas = require("pandas", "studio", "opdt studio")
     columns: dict[str, Any] = {}
-    profiles = []
+    profiles, plans = [], []
     for index, column in enumerate(source.names):
         raw = source.column(index)
-        profiles.append(profile(column, raw))
-        columns[column] = _series(pandas, raw)
+        plans.append(plan_raw(column, raw)[0])
+        cleaning = plans[-1].cleaning
+        profiles.append(profile(column, raw if cleaning is None else cleaning.apply(raw)[0]))
+        # Cells that are to be cleaned stay as they are, for a script that reads them again.
+        columns[column] = _series(pandas, raw) if cleaning is None else pandas.Series(raw.values)
     frame = pandas.DataFrame(columns)
     known = DataSource(
         "dataset" if sha256 is None else "file", name, sha256, source.n_rows, len(source.names)
     )
-    return Loaded(frame, known, tuple(profiles), label, notes)
+    plan = Plan(tuple(plans))
+    return Loaded(frame, known, tuple(profiles), plan, label, (*notes, *_remarks(plan, label)))
+
+
+def _remarks(plan: Plan, label: str | None) -> list[str]:
+    """What a person should know about columns; what is only cleaned is not worth a line."""
+    found = [
+        f"{_short(column.name)}: {remark}."
+        for column in plan.remarkable
+        if column.name != label and column.role is not Role.CONSTANT
+        for remark in column.remarks()
+        if not column.is_used or column.unread is not None
+    ]
+    return found[:_MOST_REMARKS]
 
 
 def _series(pandas: Any, raw: Raw) -> Any:

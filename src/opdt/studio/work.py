@@ -88,7 +88,7 @@ class Work:
     Attributes
     ----------
     source : DataSource or None
-    kinds : dict of column to "numeric", "categorical" or "ignored"
+    roles : dict of column to "numeric", "categorical" or "ignored"
         Only where the expert overrides what the content suggests.
     label : str or None
         The column that holds the classes.
@@ -114,7 +114,7 @@ class Work:
     """
 
     source: DataSource | None = None
-    kinds: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
     label: str | None = None
     target: Any = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -167,17 +167,17 @@ class Work:
             raise InputError(f"'label' must be the name of a column, got {self.label!r}.")
         if not (self.target is None or _is_scalar(self.target)):
             raise InputError(f"'target' must be a text, number or boolean, got {self.target!r}.")
-        for name in ("kinds", "groups"):
+        for name in ("roles", "groups"):
             value = getattr(self, name)
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
                 raise InputError(f"'{name}' must be a mapping of names, got {value!r}.")
-        for column, kind in self.kinds.items():
+        for column, kind in self.roles.items():
             if kind not in KINDS:
                 raise InputError(
                     f"the kind of column {column!r} must be one of {', '.join(KINDS)}, "
                     f"got {kind!r}."
                 )
-        object.__setattr__(self, "kinds", dict(self.kinds))
+        object.__setattr__(self, "roles", dict(self.roles))
         object.__setattr__(self, "groups", {n: _members(n, g) for n, g in self.groups.items()})
 
     @property
@@ -188,7 +188,7 @@ class Work:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Columns that the expert has taken out."""
-        return tuple(name for name, kind in self.kinds.items() if kind == "ignored")
+        return tuple(name for name, kind in self.roles.items() if kind == "ignored")
 
     def change(self, **said: Any) -> Work:
         """The work after the expert has said something else; what it contradicts gives way.
@@ -209,7 +209,7 @@ class Work:
         for one, other in (("required", "forbidden"), ("forbidden", "required")):
             if one in said and other not in said:
                 said[other] = tuple(f for f in getattr(self, other) if f not in said[one])
-        return replace(self, **said)._without_columns(self.kinds)
+        return replace(self, **said)._without_columns(self.roles)
 
     def rename_group(self, old: str, new: str) -> Work:
         """The work with another name for a group, which keeps its place."""
@@ -245,9 +245,9 @@ class Work:
                 given["groups"] = groups
         if demands := self.demands():
             given["constraints"] = demands
-        kinds = {n: k for n, k in self.kinds.items() if k != "ignored" and n != self.label}
-        if kinds:
-            given["kinds"] = kinds
+        roles = {n: k for n, k in self.roles.items() if k != "ignored" and n != self.label}
+        if roles:
+            given["roles"] = roles
         given["time_limit"] = self.time_limit
         return given
 
@@ -290,10 +290,10 @@ class Work:
             form = fitting_form(form, structure)
         return said | {"form": form, "structure": structure}
 
-    def _without_columns(self, kinds: Mapping[str, str]) -> Work:
+    def _without_columns(self, roles: Mapping[str, str]) -> Work:
         """Columns that are no features any more leave groups and demands."""
         gone = {*self.ignored, self.label}
-        turned = {n for n in {*kinds, *self.kinds} if kinds.get(n) != self.kinds.get(n)}
+        turned = {n for n in {*roles, *self.roles} if roles.get(n) != self.roles.get(n)}
         said: dict[str, Any] = {
             "groups": {n: tuple(f for f in g if f not in gone) for n, g in self.groups.items()},
             "directions": {f: d for f, d in self.directions.items() if f not in gone | turned},

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.table.cleaning import Cleaning
 from opdt.table.kinds import Kind
 from opdt.table.ranks import rank_rows, turned
 from opdt.table.raw import Raw, as_numeric, rows
@@ -34,12 +35,15 @@ class Column:
     values : ndarray of shape (n_values,)
         The sorted distinct values present: float64, int64, uint64 or datetime64 for a numeric
         column (booleans are 0 and 1), an object array of levels for a categorical one.
+    cleaning : Cleaning or None
+        How the cells became these values; None where they are the cells.
     """
 
     name: str
     kind: Kind
     codes: NDArray[np.int32]
     values: NDArray[Any]
+    cleaning: Cleaning | None = None
 
     def __post_init__(self) -> None:
         self.codes.setflags(write=False)
@@ -167,11 +171,7 @@ def _code_levels(values: NDArray[Any], what: str) -> tuple[NDArray[np.int32], ND
     try:
         distinct = set(cells)
     except TypeError:
-        bad = next(type(c).__name__ for c in cells if getattr(c, "__hash__", None) is None)
-        raise InputError(
-            f"{what} holds objects of type {bad!r}, which cannot be compared as levels; "
-            "convert them to text or numbers, or drop the column."
-        ) from None
+        raise unhashable(cells, what) from None
     distinct.discard(None)
     try:
         levels = sorted(distinct)
@@ -185,6 +185,15 @@ def _code_levels(values: NDArray[Any], what: str) -> tuple[NDArray[np.int32], ND
     places[None] = -1
     codes = np.fromiter(map(places.__getitem__, cells), np.int32, len(cells))
     return codes, _as_levels(levels)
+
+
+def unhashable(cells: Sequence[Any], what: str) -> InputError:
+    """The refusal of cells that cannot be compared."""
+    bad = next(type(c).__name__ for c in cells if getattr(c, "__hash__", None) is None)
+    return InputError(
+        f"{what} holds objects of type {bad!r}, which cannot be compared as levels; "
+        "convert them to text or numbers, or drop the column."
+    )
 
 
 def _as_levels(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:

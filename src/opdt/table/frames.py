@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.table.cleaning import Cleaning
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.raw import Raw, as_numeric, from_array, from_sequence, with_missing
 from opdt.table.read import read_frame
@@ -227,6 +228,31 @@ def open_source(X: Any) -> Source:
     return _array_source(_rows_to_array(X))
 
 
+def has_names(source: Source) -> bool:
+    """Whether the columns have names that somebody gave them, rather than x0, x1, …."""
+    return not isinstance(source, ArraySource | SparseSource)
+
+
+def check_rows(X: Any, values: Any, what: str) -> None:
+    """Refuse a pandas series whose index has the rows of X in another order.
+
+    An index that is not that of X at all, as after `reset_index`, says nothing: rows then go by
+    position.
+    """
+    frame = X.frame if isinstance(X, PandasSource) else X
+    both = nw.dependencies.is_pandas_dataframe(frame) and nw.dependencies.is_pandas_series(values)
+    if not both or len(frame) != len(values):
+        return
+    index, other = frame.index, values.index
+    if index.equals(other) or not (index.is_unique and other.is_unique):
+        return
+    if len(index.difference(other)) == 0:
+        raise InputError(
+            f"{what} has the same index as X, but in another order, so that rows would be mixed "
+            f"up; write {what}.loc[X.index] to align them, or {what}.to_numpy() to go by position."
+        )
+
+
 def column_names(X: Any) -> tuple[str, ...]:
     """Return the names of the columns of any supported input."""
     return open_source(X).names
@@ -238,7 +264,10 @@ def n_rows_of(X: Any) -> int:
 
 
 def raw_column(
-    X: Any, key: str | int, kind: Kind | str | None = None
+    X: Any,
+    key: str | int,
+    kind: Kind | str | None = None,
+    cleaning: Cleaning | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the values of one column, not coded, and the mask of its missing values.
 
@@ -251,6 +280,8 @@ def raw_column(
     kind : Kind, optional
         With ``"numeric"`` the values are numbers or dates for certain: numbers in text are
         read, and any other text is refused.
+    cleaning : Cleaning, optional
+        How the cells become values: that of the training rows.
 
     Returns
     -------
@@ -261,6 +292,8 @@ def raw_column(
     source = open_source(X)
     index = find_column(source, key)
     raw = source.column(index)
+    if cleaning is not None:
+        raw, _ = cleaning.apply(raw)
     if kind is not None and Kind(kind) is Kind.NUMERIC:
         raw = as_numeric(raw, f"column {source.names[index]!r}")
     values = raw.values.astype(np.int64) if raw.values.dtype.kind == "b" else raw.values
@@ -337,7 +370,9 @@ def _from_pandas(series: Any, what: str) -> Raw:
         if levels.inferred_type not in {"string", "integer", "floating", "boolean"}:
             levels = levels.astype(str)  # such as the intervals that pandas.cut makes
         cells = np.append(levels.astype(object).to_numpy(), [None])
-        return Raw(cells[codes], codes < 0 if (codes < 0).any() else None, Kind.CATEGORICAL)
+        order = tuple(cells[:-1].tolist()) if dtype.ordered else ()
+        missing = codes < 0 if (codes < 0).any() else None
+        return Raw(cells[codes], missing, Kind.CATEGORICAL, order, is_declared=True)
     return _from_series(nw.from_native(series, series_only=True), what)
 
 
@@ -346,7 +381,10 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
     missing = None
     if series.null_count() > 0:
         missing = series.is_null().to_numpy().astype(bool)
-    if isinstance(dtype, nw.Categorical | nw.Enum):
+    declared = isinstance(dtype, nw.Categorical | nw.Enum)
+    order: tuple[Any, ...] = ()
+    if declared:
+        order = tuple(dtype.categories) if isinstance(dtype, nw.Enum) else ()
         series, dtype = series.cast(nw.String), nw.String()
     if isinstance(dtype, nw.Decimal):
         series, dtype = series.cast(nw.Float64), nw.Float64()
@@ -356,7 +394,8 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
         raise InputError(f"{what} holds nested values ({dtype}); make one column of each part.")
     if isinstance(dtype, nw.String):
         values = series.to_numpy().astype(object)
-        return with_missing(Raw(values, None, Kind.CATEGORICAL), missing)
+        raw = Raw(values, None, Kind.CATEGORICAL, order, is_declared=declared)
+        return with_missing(raw, missing)
     if dtype in (nw.Int128, nw.UInt128):
         return from_sequence(series.to_list(), what)  # wider than any of NumPy's
     if missing is not None and dtype.is_integer():

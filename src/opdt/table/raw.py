@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -40,11 +40,20 @@ class Raw:
         None when no value is missing.
     kind : Kind
         What the content suggests; the user may override it.
+    order : tuple of levels
+        Where the type says how the levels are ordered, from the lowest to the highest.
+    is_duration : bool
+        Whether the values are durations, in seconds.
+    is_declared : bool
+        Whether the type itself says that the cells are levels.
     """
 
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None
     kind: Kind
+    order: tuple[Any, ...] = ()
+    is_duration: bool = False
+    is_declared: bool = False
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -82,7 +91,7 @@ def from_array(values: NDArray[Any], what: str) -> Raw:
             f"{what} is complex: Complex data not supported; pass real and imaginary parts apart."
         )
     if kind == "m":
-        raise _duration(what)
+        return _seconds(values)
     raise InputError(f"{what} has the type {values.dtype}, which is neither number, date nor text.")
 
 
@@ -101,8 +110,10 @@ def from_objects(values: NDArray[Any], what: str) -> Raw:
         raise InputError(
             f"{what} is complex: Complex data not supported; pass real and imaginary parts apart."
         )
-    if any(issubclass(t, dt.timedelta | np.timedelta64) for t in types):
-        raise _duration(what)
+    if all(issubclass(t, dt.timedelta | np.timedelta64) for t in types):
+        blank = np.timedelta64("NaT")
+        cells = [blank if v is None or v != v else np.timedelta64(v) for v in values.tolist()]
+        return _seconds(np.array(cells))
     if missing is not None:
         values = values.copy()
         values[missing] = None
@@ -122,7 +133,7 @@ def with_missing(raw: Raw, missing: NDArray[np.bool_] | None) -> Raw:
         return raw
     values = raw.values.copy()
     values[missing] = _blank(values.dtype)
-    return Raw(values, missing | raw.mask, raw.kind)
+    return replace(raw, values=values, missing=missing | raw.mask)
 
 
 def rows(mask: NDArray[np.bool_], at: NDArray[np.integer[Any]] | None = None) -> str:
@@ -245,5 +256,9 @@ def _filler(values: np.ma.MaskedArray[Any, Any]) -> Any:
     return "" if values.dtype.kind in "UST" else _blank(values.dtype)
 
 
-def _duration(what: str) -> InputError:
-    return InputError(f"{what} holds durations; convert them to a number, such as seconds.")
+def _seconds(values: NDArray[Any]) -> Raw:
+    """Durations as seconds."""
+    if np.datetime_data(values.dtype)[0] in ("generic", "Y", "M"):
+        values = values.astype("timedelta64[s]")
+    seconds = values / np.timedelta64(1, "s")
+    return replace(_floats(seconds), is_duration=True)

@@ -10,6 +10,7 @@ import csv
 import importlib
 import warnings
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from importlib.util import find_spec
 from os import PathLike, fspath
@@ -34,6 +35,7 @@ PARQUET = (".parquet", ".pq")
 _NARROW = {"bool": 1, "boolean": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
 _NARROW |= {"int32": 4, "uint32": 4, "float32": 4, "float": 4}
 _READERS = ("polars", "pyarrow", "pandas")
+_CODE = r"^\s*[+-]?0[0-9]"
 _ISO_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?"
 
 
@@ -43,6 +45,7 @@ def read_frame(
     separator: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    as_text: Collection[str] = (),
 ) -> Any:
     """Return the data frame in a CSV, TSV or Parquet file.
 
@@ -56,6 +59,8 @@ def read_frame(
     separator, encoding, decimal : str, optional
         How a text file is written; by default guessed from its first rows. A file that is
         neither UTF-8 nor UTF-16 is read as Windows-1252, with a warning.
+    as_text : collection of str
+        Columns of a text file whose cells are kept as they stand, for a recorded `Cleaning`.
     """
     file = Path(fspath(path))
     ending = file.suffix.lower()
@@ -71,7 +76,9 @@ def read_frame(
         if ending in PARQUET:
             return _read_parquet(library, file)
         return _read_text(
-            library, examine(file, separator=separator, encoding=encoding, decimal=decimal)
+            library,
+            examine(file, separator=separator, encoding=encoding, decimal=decimal),
+            as_text,
         )
     except OpdtError:
         raise
@@ -117,11 +124,12 @@ def _parquet_bytes(library: str, file: Path) -> int:
     return int(n_rows) * sum(_NARROW.get(str(kind).lower(), 8) for kind in kinds)
 
 
-def _read_text(library: str, file: TextFile) -> Any:
+def _read_text(library: str, file: TextFile, as_text: Collection[str]) -> Any:
     file = _survey(file)
     header = _header(file)
     source = file.path if file.is_plain else file.as_utf8()
-    frame = _TEXT_READERS[library](source, file.separator, file.decimal)
+    texts = [name for name in as_text if name in header]
+    frame = _TEXT_READERS[library](source, file.separator, file.decimal, texts)
     if library == "polars":
         # polars leaves the quotes of a quoted name doubled.
         quoted = [name for name in header if '"' in name]
@@ -169,22 +177,40 @@ def _header(file: TextFile) -> list[str]:
     return header
 
 
-def _with_polars(source: Any, separator: str, decimal: str) -> Any:
-    return importlib.import_module("polars").read_csv(
-        source,
-        separator=separator,
-        decimal_comma=decimal == ",",
-        null_values=list(MISSING_TEXT),
-        try_parse_dates=True,
-        infer_schema_length=None,
-        glob=False,
-    )
+def _with_polars(source: Any, separator: str, decimal: str, as_text: list[str]) -> Any:
+    polars = importlib.import_module("polars")
+    form = {"separator": separator, "null_values": list(MISSING_TEXT), "glob": False}
+
+    def read(texts: list[str]) -> Any:
+        if hasattr(source, "seek"):
+            source.seek(0)
+        return polars.read_csv(
+            source,
+            decimal_comma=decimal == ",",
+            try_parse_dates=True,
+            infer_schema_length=None,
+            schema_overrides=dict.fromkeys(texts, polars.String),
+            **form,
+        )
+
+    frame = read(as_text)
+    whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
+    if not whole:
+        return frame
+    if hasattr(source, "seek"):
+        source.seek(0)
+    # A code such as 01008 is no number: its zero would be lost.
+    cells = polars.read_csv(source, columns=whole, infer_schema=False, **form)
+    codes = cells.select(polars.all().str.contains(_CODE).any())
+    coded = [name for name in whole if codes[name][0]]
+    return read([*as_text, *coded]) if coded else frame
 
 
-def _with_pyarrow(source: Any, separator: str, decimal: str) -> Any:
-    return importlib.import_module("pyarrow.csv").read_csv(
-        source, **arrow_options(separator, decimal)
-    )
+def _with_pyarrow(source: Any, separator: str, decimal: str, as_text: list[str]) -> Any:
+    options = arrow_options(separator, decimal)
+    text = importlib.import_module("pyarrow").string()
+    options["convert_options"].column_types = dict.fromkeys(as_text, text)
+    return importlib.import_module("pyarrow.csv").read_csv(source, **options)
 
 
 def arrow_options(separator: str, decimal: str) -> dict[str, Any]:
@@ -202,19 +228,21 @@ def arrow_options(separator: str, decimal: str) -> dict[str, Any]:
     }
 
 
-def _with_pandas(source: Any, separator: str, decimal: str) -> Any:
+def _with_pandas(source: Any, separator: str, decimal: str, as_text: list[str]) -> Any:
     """Read with pandas, which alone needs to be told which columns hold dates."""
     pandas = importlib.import_module("pandas")
     frame = pandas.read_csv(
         source,
         sep=separator,
         decimal=decimal,
+        dtype=dict.fromkeys(as_text, str),
         na_values=list(MISSING_TEXT),
         keep_default_na=False,
         low_memory=False,
         encoding=UTF8,
     )
-    for name in frame.columns[[dtype.kind == "O" for dtype in frame.dtypes]]:
+    texts = frame.columns[[dtype.kind == "O" for dtype in frame.dtypes]]
+    for name in [name for name in texts if name not in as_text]:
         text = frame[name].dropna()
         if len(text) and text.astype(str).str.fullmatch(_ISO_DATE).all():
             frame[name] = pandas.to_datetime(frame[name], format="ISO8601")

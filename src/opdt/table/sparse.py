@@ -68,6 +68,7 @@ class SparseColumn(Column):
             row_codes=row_codes,
             default=default,
             n_rows=n_rows,
+            cleaning=None,
         )
 
     @property

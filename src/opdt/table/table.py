@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import InputError, OpdtWarning
-from opdt.table.columns import Column, code_column, code_matrix, tiles
-from opdt.table.frames import Source, check_names, find_column, from_values, open_source
-from opdt.table.kinds import Kind, check_kinds, unknown_column
+from opdt.errors import ColumnWarning, InputError
+from opdt.table.columns import Column, code_matrix, tiles
+from opdt.table.frames import (
+    Source,
+    check_names,
+    check_rows,
+    find_column,
+    from_values,
+    has_names,
+    open_source,
+)
+from opdt.table.kinds import Kind, unknown_column
 from opdt.table.labels import check_weights, code_labels
+from opdt.table.leaks import MOST_COLUMNS, leak_of
 from opdt.table.parallel import run
+from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw
 from opdt.table.raw import Raw
+from opdt.table.roles import ColumnPlan, Plan, Role, Wish, check_missing, check_roles
 from opdt.table.sparse import SparseSource, code_entries, code_flags, mostly_zeros
 
 # Cells from which on it pays to code columns on several cores.
@@ -40,6 +51,8 @@ class Table:
         The sorted distinct labels.
     weights : ndarray of float64 of shape (n_rows,), or None
         Row weights; None means that every row counts one.
+    plan : Plan
+        What each column of the data was taken for, also those that are no features.
 
     Examples
     --------
@@ -54,6 +67,7 @@ class Table:
     labels: NDArray[np.int32]
     classes: NDArray[Any]
     weights: NDArray[np.float64] | None = None
+    plan: Plan = field(default_factory=Plan)
 
     @classmethod
     def build(
@@ -62,7 +76,8 @@ class Table:
         y: Any,
         *,
         sample_weight: Any = None,
-        kinds: Mapping[str, str] | None = None,
+        roles: Mapping[str, str] | Plan | None = None,
+        missing: Any = None,
         warn: bool = True,
         watch: Callable[[], object] | None = None,
         threads: int | None = None,
@@ -80,10 +95,13 @@ class Table:
             that column is then no feature.
         sample_weight : array-like of shape (n_rows,), optional
             Row weights, finite, not negative, not all zero.
-        kinds : mapping of column name to "numeric" or "categorical", optional
-            What to take a column for, where its content suggests otherwise.
+        roles : mapping of column name to role, optional
+            What to take a column for, where its content suggests otherwise; see `Role`. A `Plan`
+            is kept as it is: other rows of the same table are read as those that it was made of.
+        missing : list of values, or mapping of column name to such lists, optional
+            Cells that mean that there is no value, such as 9999.
         warn : bool
-            Whether to warn of constant columns and of text that differs in every row.
+            Whether to warn of columns that are not used and of cells that cannot be read.
         watch : callable, optional
             Called without arguments between blocks of columns, and of a large table at least
             every 0.1 s. What it raises ends the work and passes through.
@@ -101,15 +119,24 @@ class Table:
         features = list(range(len(names)))
         if isinstance(y, str):
             features.remove(find_column(source, y))
+        check_rows(source, y, "y")
+        check_rows(source, sample_weight, "sample_weight")
         raw_labels = _raw_labels(source, y)
         _check_shape(source, len(features), len(raw_labels.values))
         labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
-        chosen = check_kinds(kinds, [names[j] for j in features])
-        columns = _code(source, features, chosen, watch, threads)
+        wanted = [names[j] for j in features]
+        named = has_names(source) and not isinstance(roles, Plan)
+        asked = Asked(check_roles(roles, wanted), check_missing(missing, wanted), named)
+        planned = _code(source, features, asked, watch, threads)
         weights = check_weights(sample_weight, source.n_rows)
-        table = cls(columns, labels, classes, weights)
+        columns = tuple(column for _, column in planned if column is not None)
+        plans = [plan for plan, _ in planned]
+        if not columns:
+            raise _nothing_left(plans)
+        plan = Plan(tuple(_with_leaks(plans, columns, labels, len(classes))))
+        table = cls(columns, labels, classes, weights, plan)
         if warn:
-            _remark(table)
+            _remark(plan)
         return table
 
     @property
@@ -142,7 +169,17 @@ class Table:
         try:
             return self._positions[name]
         except KeyError:
+            self.check_used(name)
             raise unknown_column(name, self.names) from None
+
+    def check_used(self, name: str) -> None:
+        """Refuse a column of the data that is no feature, saying why it is none."""
+        for column in self.plan.not_used:
+            if column.name == name and name not in self._positions:
+                raise InputError(
+                    f"column {name!r} is not used: its role is {str(column.role)!r} "
+                    f"({column.why}); give it another one in 'roles' to use it."
+                )
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -175,22 +212,31 @@ def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
         )
 
 
+class Asked(NamedTuple):
+    """What the user says about columns: their roles, and cells that mean no value."""
+
+    roles: Mapping[str, Wish]
+    missing: Mapping[str, tuple[Any, ...]]
+    named: bool  # whether names and content decide where the user says nothing
+
+
 def _code(
     source: Source,
     features: list[int],
-    chosen: Mapping[str, Kind],
+    asked: Asked,
     watch: Callable[[], object] | None,
     threads: int | None,
-) -> tuple[Column, ...]:
+) -> list[Planned]:
     names = source.names
-    plain = [j for j in features if names[j] not in chosen] if chosen else features
-    jobs: list[Callable[[], Iterable[Column]]] = []
+    plain = [j for j in features if names[j] not in asked.roles] if asked.roles else features
+    jobs: list[Callable[[], Iterable[Planned]]] = []
     order: list[int] = []
     for block, matrix in source.blocks(plain):
         order += block
         code = code_flags if mostly_zeros(matrix) else code_matrix
         for part in tiles(matrix):
-            jobs.append(partial(code, [names[j] for j in block[part]], matrix[:, part]))
+            some = [names[j] for j in block[part]]
+            jobs.append(partial(_code_block, code, some, matrix[:, part], asked))
     large = source.n_rows * len(features) >= _LARGE
     if isinstance(source, SparseSource):
         run([lambda: source.by_column], large=large, watch=watch, threads=threads)
@@ -199,41 +245,80 @@ def _code(
     # Columns of few stored cells are coded so quickly that a job of its own would cost more.
     step = _TOGETHER if isinstance(source, SparseSource) else 1
     for start in range(0, len(rest), step):
-        jobs.append(partial(_code_apart, source, rest[start : start + step], chosen))
+        jobs.append(partial(_code_apart, source, rest[start : start + step], asked))
     done = chain.from_iterable(run(jobs, large=large, watch=watch, threads=threads))
-    columns = dict(zip(order, done, strict=True))
-    return tuple(columns[j] for j in features)
+    planned = dict(zip(order, done, strict=True))
+    return [planned[j] for j in features]
 
 
-def _code_apart(source: Source, some: list[int], chosen: Mapping[str, Kind]) -> list[Column]:
-    columns = []
+def _code_block(
+    code: Callable[[Sequence[str], NDArray[Any]], Iterable[Column]],
+    names: list[str],
+    matrix: NDArray[Any],
+    asked: Asked,
+) -> list[Planned]:
+    declared = [asked.missing.get(name, ()) for name in names]
+    return plan_block(code(names, matrix), matrix.dtype, declared, asked.named)
+
+
+def _code_apart(source: Source, some: list[int], asked: Asked) -> list[Planned]:
+    out: list[Planned] = []
     for j in some:
         name, entries = source.names[j], source.entries(j)
-        kind = chosen.get(name)
+        wish, declared = asked.roles.get(name), asked.missing.get(name, ())
         if entries is None:
-            columns.append(code_column(name, source.column(j), kind))
+            out.append(plan_raw(name, source.column(j), wish, declared, named=asked.named))
+        elif wish is not None and not wish.role.is_used:
+            out.append((ColumnPlan(name, wish.role, "asked for"), None))
         else:
-            columns.append(code_entries(name, entries, kind))
-    return columns
+            column = code_entries(name, entries, None if wish is None else wish.kind)
+            plan = ColumnPlan(name, Role(str(column.kind)), "its type is a number")
+            out.append(plan_coded(plan, column, named=asked.named))
+    return out
 
 
-def _remark(table: Table) -> None:
-    """Warn once of constant columns, and once of text that differs in every row."""
-    constant = [
-        c.name for c in table.columns if c.n_values < 2 and not (c.n_values and c.has_missing)
-    ]
-    unique = [
-        c.name
-        for c in table.columns
-        if c.kind is Kind.CATEGORICAL and c.n_values == table.n_rows > 2
-    ]
-    for found, remark in (
-        (constant, "constant columns, which no condition can use"),
-        (unique, "categorical columns with a different level in every row, as identifiers have"),
-    ):
-        if found:
-            shown = ", ".join(map(repr, found[:10])) + (", …" if len(found) > 10 else "")
-            warnings.warn(f"{remark}: {shown}.", OpdtWarning, _outside())
+def _nothing_left(plans: Sequence[ColumnPlan]) -> InputError:
+    first = plans[0]
+    return InputError(
+        f"no column is left to make rules of: {first.name!r} is not used, as its role is "
+        f"{str(first.role)!r} ({first.why}); give it another one, as in "
+        f"roles={{{first.name!r}: 'categorical'}}."
+    )
+
+
+def _with_leaks(
+    plans: Sequence[ColumnPlan],
+    columns: Sequence[Column],
+    labels: NDArray[np.int32],
+    n_classes: int,
+) -> Iterator[ColumnPlan]:
+    """The plans, with a warning where a column alone tells the class."""
+    few = len(columns) <= MOST_COLUMNS
+    coded = {column.name: column for column in columns if few and not column.is_sparse}
+    for plan in plans:
+        column = coded.get(plan.name)
+        leak = None if column is None else leak_of(column, labels, n_classes)
+        yield plan if leak is None else replace(plan, warnings=(*plan.warnings, leak))
+
+
+def _remark(plan: Plan) -> None:
+    """Warn of columns that are not used, though nobody said so, and of cells that are no values."""
+    constant = [c.name for c in plan if c.role is Role.CONSTANT]
+    left_out = [c for c in plan.not_used if c.role is not Role.CONSTANT and c.why != "asked for"]
+    found = []
+    if constant:
+        found.append(f"constant columns, which no condition can use: {_listed(constant)}.")
+    if left_out:
+        words = [f"{c.name!r} ({c.role}: {c.why})" for c in left_out]
+        shown = ", ".join(words[:5]) + (", …" if len(words) > 5 else "")
+        found.append(f"columns that are not used: {shown}; 'roles' gives them another role.")
+    found += [f"column {c.name!r}: {c.unread}." for c in plan if c.unread is not None]
+    for remark in found:
+        warnings.warn(remark, ColumnWarning, _outside())
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
 
 
 def _outside() -> int:

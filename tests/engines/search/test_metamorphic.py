@@ -191,7 +191,7 @@ SMALL = ("echocardiogram", "fertility", "hepatitis", "heart_failure", "parkinson
 def uci(name: str, folder: Path, depth: int) -> Problem:
     data = load(name, folder=folder)
     kinds = dict.fromkeys(data.numeric, "numeric") | dict.fromkeys(data.categorical, "categorical")
-    table = Table.build(data.X, data.y, kinds=kinds)
+    table = Table.build(data.X, data.y, roles=kinds)
     return Problem.build(table, structure=Structure.free(depth), w=10)
 
 

@@ -1,4 +1,4 @@
-"""Tables of all kinds on the page, hostile ones above all, in a real browser."""
+"""Tables of all roles on the page, hostile ones above all, in a real browser."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_a_table_is_shown_and_its_columns_can_be_read_otherwise(page, tmp_path):
     choose(page, "label", "outcome")
     wait_for(lambda: "marker" in text_of(page, "sentence"))
     assert "ill" in text_of(page, "balance")
-    kinds = page.find_elements("css selector", "[data-testid=kind]")
-    assert [each.get_property("value") for each in kinds] == ["0", "1"]
+    roles = page.find_elements("css selector", "[data-testid=kind]")
+    assert [each.get_property("value") for each in roles] == ["0", "1"]
     choose(page, "kind", "ignored")
     focused = "return document.activeElement.dataset.testid"
     assert page.execute_script(focused) == "kind"  # who chooses by keys stays where they are
@@ -242,8 +242,8 @@ def test_semicolons_and_decimal_commas_are_understood(page, tmp_path):
     (tmp_path / "excel.csv").write_text(f"Wert;Station;Befund\n{rows}\n", encoding="cp1252")
     send(page, tmp_path / "excel.csv")
     assert "3 columns" in summary(page, "excel.csv")
-    kinds = page.find_elements("css selector", "[data-testid=kind]")
-    assert kinds[0].get_property("value") == "0"  # numeric
+    roles = page.find_elements("css selector", "[data-testid=kind]")
+    assert roles[0].get_property("value") == "0"  # numeric
     choose(page, "label", "Befund")
     wait_for(lambda: "Wert" in text_of(page, "sentence"))
 

@@ -108,8 +108,8 @@ def test_features_that_go_together_are_suggested_as_groups():
             "block": (ward + 5).astype(str),
         }
     )
-    kinds = dict.fromkeys(frame, "numeric") | {"ward": "categorical", "block": "categorical"}
-    found, threshold = suggested_groups(frame, kinds)
+    roles = dict.fromkeys(frame, "numeric") | {"ward": "categorical", "block": "categorical"}
+    found, threshold = suggested_groups(frame, roles)
     assert sorted(found) == [("one", "minus one"), ("ward", "block")]
     assert threshold == 0.7
     assert suggested_groups(frame[["one", "other"]], {}) == ([], None)

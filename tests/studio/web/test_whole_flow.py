@@ -198,8 +198,8 @@ def _check_report(page: str, rule: Rule) -> None:
 
 def _check_sql(expression: str, frame: Any, rule: Rule) -> None:
     duckdb = pytest.importorskip("duckdb")
-    kinds = {name: object for name, kind in frame.dtypes.items() if kind == "category"}
-    data = frame.astype(kinds)
+    roles = {name: object for name, kind in frame.dtypes.items() if kind == "category"}
+    data = frame.astype(roles)
     found = duckdb.sql(f"SELECT ({expression}) IS NOT NULL FROM data").fetchall()
     assert len(data) == len(found)
     assert [covered for (covered,) in found] == rule.covers(frame).tolist()

@@ -77,7 +77,7 @@ def best_rule_set(
     target: Any = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
     budget: Budget | Clock | None = None,
@@ -96,7 +96,7 @@ def best_rule_set(
         The largest number of rules.
     condition_price : float
         What one condition must save, in rows.
-    max_depth, structure, groups, constraints, sample_weight, kinds, time_limit, n_jobs, budget
+    max_depth, structure, groups, constraints, sample_weight, roles, time_limit, n_jobs, budget
         As in `discover`. Structure and constraints hold for each rule; the limits for all work
         together.
     target : class, optional
@@ -131,7 +131,7 @@ def best_rule_set(
     clock = start_clock(budget, time_limit, n_jobs)
     most = check_count("max_rules", max_rules)
     check_price(condition_price)
-    table = resolve_table(X, y, sample_weight, kinds)
+    table = resolve_table(X, y, sample_weight, roles)
     classes = table.classes.tolist()
     if len(classes) > 2 and target is None:
         raise InputError(

@@ -14,6 +14,7 @@ import numpy as np
 from opdt.errors import InputError
 from opdt.rules.condition import Condition, Op
 from opdt.rules.export.cases import kind_of
+from opdt.rules.export.cells import on_cells
 from opdt.rules.export.numbers import is_whole, next_double
 from opdt.rules.rule import Rule
 from opdt.table import open_source
@@ -67,9 +68,11 @@ class Test:
 def plan(rules: Sequence[Rule], types: Mapping[str, str] | None) -> list[list[Test]]:
     """The conditions of each rule as tests of typed columns, in the same order.
 
-    A type that is not given is inferred from all conditions on the column, in whichever rule.
+    Conditions on cleaned columns are first put to the cells, or refused (see `on_cells`). A type
+    that is not given is inferred from all conditions on the column, in whichever rule.
     """
     known = check_types(types)
+    rules = [on_cells(rule, known) for rule in rules]
     conditions = [condition for rule in rules for condition in rule.conditions]
     inferred = {
         feature: _inferred([c for c in conditions if c.feature == feature], feature)

@@ -64,7 +64,7 @@ def english(cases: Cases) -> str:
 
 def condition_in_words(condition: Condition) -> str:
     """One condition in words: `age is at least 40`."""
-    return f"{_name(condition.feature)} {_predicate(condition)}"
+    return f"{_name(condition.subject)} {_predicate(condition)}"
 
 
 def _body(rule: Rule) -> str:
@@ -75,12 +75,12 @@ def _body(rule: Rule) -> str:
         conditions.sort(key=lambda c: c.op is Op.LT)  # from the lower limit to the upper one
         words = [_predicate(c) for c in conditions]
         words = [words[0], *(word.removeprefix("is ") for word in words[1:])]
-        parts.append(f"{_name(feature)} {' and '.join(words)}")
+        parts.append(f"{_name(conditions[0].subject)} {' and '.join(words)}")
     return " and ".join(parts) or "the row is any row"
 
 
 def _predicate(condition: Condition) -> str:
-    op, value = condition.op, condition.value
+    op, value = condition.op, condition.shown
     if op is Op.MISSING:
         return "is missing"
     if op is Op.PRESENT:
@@ -180,7 +180,7 @@ def latex(cases: Cases) -> str:
 
 
 def _latex_condition(condition: Condition) -> str:
-    name, op, value = _latex(condition.feature), condition.op, condition.value
+    name, op, value = _latex(condition.subject), condition.op, condition.shown
     if not op.needs_value:
         return f"{name} {op}"
     if op is Op.IN:

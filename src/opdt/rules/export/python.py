@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from keyword import iskeyword
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from opdt.rules.condition import Condition, Op
 from opdt.rules.export.cases import Cases, Form, kind_of
+from opdt.rules.export.cells import on_cells
 from opdt.rules.export.numbers import next_double
 from opdt.rules.export.plan import as_instant
 from opdt.rules.export.prose import english
@@ -59,6 +61,7 @@ _TAKEN = {"row", "datetime"}
 
 def python_source(cases: Cases) -> str:
     """Source of `covers(row)`; of `predict(row)` for a rule list, of both for a rule set."""
+    cases = replace(cases, rules=tuple(on_cells(rule) for rule in cases.rules))
     cells = _name_cells(cases)
     readers = {reader for _, reader in cells}
     parts = ["import datetime\n"] if "_date" in readers else []

@@ -89,7 +89,7 @@ class _DataPanel:
         loaded, work = self._session.loaded, self._session.work
         shown = (id(loaded), self._page, self._sought, self._view, work.label)
         if self._drawn == shown:
-            self._show_kinds()
+            self._show_roles()
             return
         self._drawn = shown
         self._rows.clear()
@@ -167,7 +167,7 @@ class _DataPanel:
             with ui.element("tbody"):
                 for profile in part:
                     self._draw_column(profile)
-        self._show_kinds()
+        self._show_roles()
 
     def _draw_column(self, profile: Profile) -> None:
         row = ui.element("tr")
@@ -190,17 +190,17 @@ class _DataPanel:
     def _draw_kind(self, profile: Profile) -> Dropdown:
         return Dropdown(
             _KINDS,
-            self._session.work.kinds.get(profile.name, profile.kind),
+            self._session.work.roles.get(profile.name, profile.kind),
             lambda chosen: self._read_as(profile, chosen),
             label=f"Read {short(profile.name)} as",
             testid="kind",
         )
 
-    def _show_kinds(self) -> None:
-        """The kinds of the columns that are shown; nothing is made anew, so the focus stays."""
-        kinds = self._session.work.kinds
+    def _show_roles(self) -> None:
+        """The roles of the columns that are shown; nothing is made anew, so the focus stays."""
+        roles = self._session.work.roles
         for profile, row, box in self._rows:
-            kind = kinds.get(profile.name, profile.kind)
+            kind = roles.get(profile.name, profile.kind)
             if kind == "ignored":
                 row.classes(add="studio-off")
             else:
@@ -231,10 +231,12 @@ class _DataPanel:
         self._draw()
 
     def _read_as(self, profile: Profile, kind: str) -> bool:
-        kinds = {n: k for n, k in self._session.work.kinds.items() if n != profile.name}
-        if kind != profile.kind:
-            kinds[profile.name] = kind
-        return self._session.change(kinds=kinds)
+        roles = {n: k for n, k in self._session.work.roles.items() if n != profile.name}
+        loaded = self._session.loaded
+        # A column that would not be used is only used where it is said.
+        if kind != profile.kind or (loaded and not loaded.plan[profile.name].is_used):
+            roles[profile.name] = kind
+        return self._session.change(roles=roles)
 
 
 def _draw_summary(loaded: Loaded) -> None:

@@ -54,12 +54,12 @@ class Features:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Changes where the features or their kinds do."""
-        return id(self.loaded), self.work.label, self.work.kinds
+        """Changes where the features or their roles do."""
+        return id(self.loaded), self.work.label, self.work.roles
 
     def kind(self, name: str) -> str:
         """Numeric or categorical."""
-        return self.work.kinds.get(name) or self.loaded.profile(name).kind
+        return self.work.roles.get(name) or self.loaded.profile(name).kind
 
     def found(self, sought: str, among: Iterable[str] | None = None) -> list[str]:
         """The features whose names hold some letters."""
@@ -69,9 +69,9 @@ class Features:
 
     def sizes(self) -> dict[str, int]:
         """All groups with their numbers of features, those that are always there first."""
-        kinds = [self.kind(name) for name in self.names]
-        numeric = kinds.count("numeric")
-        built_in = {ALL: len(kinds), NUMERIC: numeric, CATEGORICAL: len(kinds) - numeric}
+        roles = [self.kind(name) for name in self.names]
+        numeric = roles.count("numeric")
+        built_in = {ALL: len(roles), NUMERIC: numeric, CATEGORICAL: len(roles) - numeric}
         return built_in | {name: len(each) for name, each in self.work.groups.items()}
 
 

@@ -349,9 +349,9 @@ class GroupsPart:
         """Make groups of features that go together, beside those that are there."""
         asked, names = self._features.key, self._features.names
         frame = self._features.loaded.frame[names]
-        kinds = {name: self._features.kind(name) for name in names}
+        roles = {name: self._features.kind(name) for name in names}
         self._tell("Looking for features that go together …")
-        answer = await run.io_bound(suggested_groups, frame, kinds)
+        answer = await run.io_bound(suggested_groups, frame, roles)
         if answer is None or self._features.key != asked:
             return
         found, threshold = answer

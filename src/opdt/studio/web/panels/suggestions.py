@@ -13,7 +13,7 @@ _THRESHOLDS = (0.7, 0.5, 0.3)
 
 
 def suggested_groups(
-    frame: Any, kinds: Mapping[str, str]
+    frame: Any, roles: Mapping[str, str]
 ) -> tuple[list[tuple[str, ...]], float | None]:
     """Features that go together, and how strongly at least; (none, None) where no two do.
 
@@ -21,9 +21,9 @@ def suggested_groups(
     ----------
     frame : pandas.DataFrame
         The features; of many rows, some are looked at.
-    kinds : mapping of feature to "numeric" or "categorical"
+    roles : mapping of feature to "numeric" or "categorical"
     """
-    columns = columns_of(frame.iloc[:: max(1, len(frame) // _MAX_ROWS)], kinds)
+    columns = columns_of(frame.iloc[:: max(1, len(frame) // _MAX_ROWS)], roles)
     matrix = associations(columns)
     for threshold in _THRESHOLDS:
         found = [each for each in clusters(matrix, threshold) if len(each) > 1]
