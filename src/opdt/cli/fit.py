@@ -34,6 +34,7 @@ def fit(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     engine: opt.EngineName = "search",
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
@@ -55,14 +56,14 @@ def fit(
     from opdt.cli import source as given
     from opdt.cli.console import notes, show_solution, show_trace, stdout
     from opdt.cli.files import check_output
-    from opdt.cli.pieces import check_plain, in_pieces, reading
+    from opdt.cli.pieces import in_pieces, reading
     from opdt.cli.solve import exit_code
 
     only_json = json_out is not None and str(json_out) == given.STDIN
     if json_out is not None and not only_json:
         for path in data:
             check_output("--json", json_out, path)
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     limits = {
         "min_precision": min_precision,
         "min_coverage": min_coverage,
@@ -83,9 +84,8 @@ def fit(
     pieces = in_pieces(data, memory_limit, dask)
     with notes(shown=not quiet):
         if pieces:
-            check_plain(written)
             settings["memory_limit"] = memory_limit
-            solution, table = _fit_pieces(data, wishes, settings, dask)
+            solution, table = _fit_pieces(data, written, wishes, settings, dask)
         else:
             solution, table = _fit_table(data[0], written, wishes, settings)
     if verbose:
@@ -121,7 +121,7 @@ class _Wishes(NamedTuple):
 
 
 def _fit_table(
-    data: Path, written: Mapping[str, str | None], wishes: _Wishes, settings: Mapping[str, Any]
+    data: str, written: Mapping[str, str | None], wishes: _Wishes, settings: Mapping[str, Any]
 ) -> tuple[Solution, Table]:
     """The solution of a file in memory, and its table."""
     from opdt.cli import source as given
@@ -144,14 +144,18 @@ def _fit_table(
 
 
 def _fit_pieces(
-    data: Sequence[Path], wishes: _Wishes, settings: Mapping[str, Any], dask: str | None
+    data: Sequence[str],
+    written: Mapping[str, str | None],
+    wishes: _Wishes,
+    settings: Mapping[str, Any],
+    dask: str | None,
 ) -> tuple[Solution, Table]:
     """The solution of files in pieces, and a table of their classes."""
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
     kinds = {"numeric": wishes.numeric, "categorical": wishes.categorical}
-    with open_pieces(data, wishes.target, dask=dask, **kinds) as pieces:
+    with open_pieces(data, wishes.target, dask=dask, written=written, **kinds) as pieces:
         solution = solve(
             pieces.source,
             wishes.target,

@@ -38,7 +38,7 @@ def path(
         ),
     ] = False,
     test: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
     ] = None,
     hold_out: Annotated[
@@ -61,6 +61,7 @@ def path(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     engine: opt.EngineName = "search",
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
@@ -93,7 +94,7 @@ def path(
     for option, out in (("--json", json_out), ("--plot", plot)):
         if out is not None and not (option == "--json" and only_json):
             check_output(option, out, data)
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     with notes(shown=not quiet):
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
         if test is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ def report(
         Path, typer.Option("--out", "-o", metavar="FILE", help="HTML page to write.")
     ] = Path("report.html"),
     test: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
     ] = None,
     hold_out: Annotated[
@@ -45,6 +46,7 @@ def report(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
@@ -61,7 +63,7 @@ def report(
     if test is not None and hold_out is not None:
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
     check_output("--out", out, data)
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     with notes(shown=not quiet):
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
         if test is not None:
@@ -85,13 +87,14 @@ def report(
         }
         solution = solve(table, seconds=time_limit, threads=jobs, bar=not quiet, **settings)
         tested = () if unseen is None else (open_source(unseen), target)
+        name = os.path.basename(data)
         with working("other prices, tests and pictures …", shown=not quiet):
             page = make_report(
                 solution,
                 source,
                 target,
                 *tested,
-                title=title or f"The best rule for {target} in {data.name}",
+                title=title or f"The best rule for {target} in {name}",
                 permutations=permutations,
                 settings={**settings, "kinds": kinds},
             )

@@ -119,6 +119,7 @@ def discover_partitioned(
         The same rule, value and bound as in memory; `details` is a `Passes`.
     """
     limits = resolve_budget(budget, time_limit, n_jobs, memory_limit)
+    clock = limits.start()
     shape, file_groups = resolve_structure(structure, max_depth)
     wishes = Wishes(
         shape, {**file_groups, **check_groups(groups)}, w, target, resolve_constraints(constraints)
@@ -127,9 +128,15 @@ def discover_partitioned(
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
+    driver = Driver(scanner, clock, max_passes)
+    try:
+        scanner.prepare(driver.watch)
+    except Stopped as stop:
+        return _unfinished(driver, None, wishes, stop.reason)
+    except KeyboardInterrupt:
+        return _unfinished(driver, None, wishes, StopReason.INTERRUPTED)
     schema = agree(scanner.sources(), y, weight=sample_weight, kinds=kinds, features=features)
     schema = replace(schema, idle=_check_wishes(schema, wishes))
-    driver = Driver(scanner, limits.start(), max_passes)
     try:
         summary = driver.run(_first_pass(schema, driver))
     except Stopped as stop:
@@ -175,11 +182,17 @@ def _passes(search: PartitionedSearch) -> Passes:
     )  # fmt: skip
 
 
-def _unfinished(driver: Driver, schema: Schema, wishes: Wishes, reason: StopReason) -> Solution:
-    """No row need be read to know that no rule is worth more than all rows."""
-    rows = driver.scanner.known_rows()
-    bound = float("inf") if rows is None or schema.weight is not None else float(rows)
-    names = tuple(layout.name for layout in schema.features)
+def _unfinished(
+    driver: Driver, schema: Schema | None, wishes: Wishes, reason: StopReason
+) -> Solution:
+    """No row need be read to know that no rule is worth more than all rows.
+
+    Without a schema not even the types of the columns are known.
+    """
+    rows = None if schema is None else driver.scanner.known_rows()
+    weighted = schema is None or schema.weight is not None
+    bound = float("inf") if rows is None or weighted else float(rows)
+    names = () if schema is None else tuple(layout.name for layout in schema.features)
     seen = Passes(driver.passes, rows or 0, driver.scanner.bytes_read, names, (), ())
     empty = wishes.constraints.min_coverage == 0
     return replace(unfinished(driver, reason, may_be_empty=empty, bound=bound), details=seen)
@@ -197,6 +210,8 @@ def open_scanner(
     source: Any, *, threads: int = 1, memory: float | None = None, client: Any = None
 ) -> Scanner:
     """The scanner of any supported source."""
+    if isinstance(source, LocalScanner):
+        return source.within(threads, memory)
     if isinstance(source, Scanner):
         return source
     kind = lazy_kind(source)
