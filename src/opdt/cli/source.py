@@ -67,6 +67,8 @@ def part_rows(frame: Any, share: float | None, seed: int) -> tuple[Any, Any]:
     if not 0 < share < 1:
         raise InputError(f"'--hold-out' must be a share between 0 and 1, got {share:g}.")
     rows = nw.from_native(frame, eager_only=True)
+    if not len(rows):
+        raise InputError("the data have no rows, of which '--hold-out' could take some.")
     held = np.zeros(len(rows), dtype=bool)
     order = np.random.default_rng(seed).permutation(len(rows))
     held[order[: round(share * len(rows))]] = True

@@ -20,7 +20,7 @@ from opdt.machine import left
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
 from opdt.scale.texts import TextPart, judge_all
 from opdt.table.places import ending_of, file_system, is_remote, open_binary, shown, size_of
-from opdt.table.read import PARQUET
+from opdt.table.read import DATABASES, PARQUET, WORKBOOKS, split_inside
 from opdt.table.textfile import text_ending
 
 BATCH_ROWS = 1 << 17
@@ -163,6 +163,12 @@ def find_files(paths: Any) -> tuple[str, ...]:
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     out: list[str] = []
     for one in (os.fspath(path) for path in given):
+        place, _ = split_inside(one)
+        if ending_of(place) in (*WORKBOOKS, *DATABASES):
+            raise InputError(
+                f"{shown(place)} is read into memory only; leave the memory limit out, or write "
+                "its table to a Parquet file."
+            )
         found = _remote_files(one) if is_remote(one) else _local_files(one)
         if not found:
             raise InputError(f"there is no Parquet or CSV file at {shown(one)}.")

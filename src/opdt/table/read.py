@@ -13,15 +13,16 @@ Each may lie at an address that fsspec knows (``s3://``, ``gs://``, ``abfss://``
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
-from typing import Any
+from typing import Any, BinaryIO
 
 from opdt.errors import EngineUnavailable, InputError, OpdtError, first_line
-from opdt.table.places import check_there, ending_of, open_binary, shown
+from opdt.table.places import check_there, ending_of, is_remote, open_binary, shown
 from opdt.table.textfile import examine, readable, text_ending, too_large
 
 PARQUET = (".parquet", ".pq")
@@ -108,9 +109,17 @@ def _check_arrow() -> None:
         raise EngineUnavailable("reading a file needs pyarrow; run: pip install 'opdt[parquet]'")
 
 
+def _seekable(path: str) -> BinaryIO:
+    """The bytes of a file; those at an address are brought here, as not all can be read in part."""
+    if not is_remote(path):
+        return open_binary(path)
+    with open_binary(path) as raw:
+        return io.BytesIO(raw.read())
+
+
 def _read_parquet(path: str) -> Any:
     parquet = import_module("pyarrow.parquet")
-    with open_binary(path) as raw, parquet.ParquetFile(raw) as file:
+    with _seekable(path) as raw, parquet.ParquetFile(raw) as file:
         # a few bytes of the file may stand for millions of cells
         width = sum(_NARROW.get(str(kind), 8) for kind in file.schema_arrow.types)
         if file.metadata.num_rows * width > readable():
