@@ -88,28 +88,35 @@ def _from_duckdb(path: str, inside: str | None) -> pa.Table:
             "ORDER BY table_name"
         ).fetchall()
         query = _query(path, inside, [name for (name,) in listed])
+        found = None
         try:
             statements = duckdb.extract_statements(query)
             if [s.type for s in statements] != [duckdb.StatementType.SELECT]:
                 raise InputError(f"the query of {shown(path)} must be one SELECT.")
             found = connection.sql(query)
+            check_names(path, found.columns)
             # the newer name first
-            reader = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader
-            return _collected(path, reader(_ROWS))
+            name = "to_arrow_reader" if hasattr(found, "to_arrow_reader") else "fetch_arrow_reader"
+            return _collected(path, getattr(found, name)(_ROWS))
         except duckdb.Error as error:
             raise _failed(path, inside, error) from error
+        finally:
+            # An exception keeps its frames, and what it kept of the file would block the next.
+            del found
 
 
 def _collected(path: str, reader: Any) -> pa.Table:
     """All batches, as long as they fit into memory."""
-    check_names(path, reader.schema.names)
     most, size, batches = readable(), 0, []
-    for batch in reader:
-        size += batch.nbytes
-        if 2 * size > most:
-            raise too_large(path)
-        batches.append(batch)
-    return pa.Table.from_batches(batches, reader.schema)
+    try:
+        for batch in reader:
+            size += batch.nbytes
+            if 2 * size > most:
+                raise too_large(path)
+            batches.append(batch)
+        return pa.Table.from_batches(batches, reader.schema)
+    finally:
+        reader.close()
 
 
 def _query(path: str, inside: str | None, names: list[str]) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from opdt.errors import InputError, OpdtWarning
-from opdt.machine import cores
+from opdt.machine import cores, mappable
 from opdt.table import cells
 from opdt.table.cells import MISSING_TEXT, ORDERS, Reading
 from opdt.table.places import is_remote, open_binary, shown, size_of
@@ -29,6 +29,7 @@ from opdt.table.textfile import (
     UTF8,
     WESTERN,
     TextFile,
+    check_fits,
     needed,
     readable,
     too_large,
@@ -177,6 +178,8 @@ def _head(file: TextFile) -> str:
 
 def _whole_text(file: TextFile) -> pa.Table:
     """All cells as text; refused before the memory is taken where they do not fit."""
+    if mappable() is not None:
+        check_fits(file)
     most, names = readable(), names_of(file)
     size = size_of(file.path) if file.is_plain else None
     if size is not None and size * PARSE_BYTES[0] > most:

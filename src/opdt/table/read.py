@@ -82,11 +82,17 @@ def read_frame(
         if ending in PARQUET:
             return _read_parquet(place)
         if ending in WORKBOOKS:
-            return import_module("opdt.table.workbooks").load(place, inside, date_order)
+            from opdt.table import workbooks
+
+            return workbooks.load(place, inside, date_order)
         if ending in DATABASES:
-            return import_module("opdt.table.databases").load(place, inside, date_order)
+            from opdt.table import databases
+
+            return databases.load(place, inside, date_order)
+        from opdt.table import delimited
+
         text = examine(place, separator=separator, encoding=encoding, decimal=decimal)
-        return import_module("opdt.table.delimited").load(text, date_order)
+        return delimited.load(text, date_order)
     except OpdtError:
         raise
     except MemoryError:

@@ -29,6 +29,7 @@ PARSE_BYTES = (3, 14, 48)
 # Where address space is limited: Arrow maps so much, and beside it 12 times its peak for small
 # files or twice for large ones.
 MAPPED_BYTES = (40_000_000, 540_000_000)
+_PART = 1 << 20  # letters
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 100
 _COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
@@ -83,6 +84,22 @@ class TextFile:
             for row in reader:
                 if row:
                     yield reader.line_num, row
+
+
+def check_fits(file: TextFile) -> None:
+    """Go through a file and refuse it where a table of so much does not fit into memory.
+
+    What is packed says nothing of how much it unpacks to, so it is counted on the way. Needed where
+    the address space is limited: there native threads end the process rather than fail.
+    """
+    most, letters, cells, rows = readable(), 0, 0, 0
+    with file.open() as text:
+        while part := text.read(_PART):
+            letters += len(part)
+            rows += part.count("\n")
+            cells += part.count(file.separator)
+            if needed(letters, cells + rows, rows) > most:
+                raise too_large(file.path)
 
 
 def readable() -> float:
