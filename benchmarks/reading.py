@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import common
 import numpy as np
 import pandas as pd
 import polars as pl
 from common import PACKAGES, RESULTS, Grid, Log, Record, latest, median, read_log, short
 from publish import PAGE, machine_line, replaced
 
-import common
 from opdt.scale.local import LocalScanner
 from opdt.table import read_frame
 

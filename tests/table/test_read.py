@@ -132,6 +132,14 @@ def test_without_pyarrow_the_cure_is_named(csv: Path, monkeypatch: pytest.Monkey
         read_frame(csv)
 
 
+def test_an_empty_line_of_one_column_is_a_missing_value(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("a\n1\n\n2\n")
+    assert read_frame(path)["a"].to_pylist() == [1, None, 2]
+    path.write_text("a,b\n1,2\n\n3,4\n")
+    assert read_frame(path)["a"].to_pylist() == [1, 3]
+
+
 # -- what does not fit into memory ---------------------------------------------------------------
 
 

@@ -92,9 +92,12 @@ def _rows(
         return
     try:
         marks = {name: value for name, value in written.items() if name != "date_order"}
-        names, *rows = (row for _, row in examine(data, **marks).numbered_rows())
+        names, *rows = examine(data, **marks).rows()
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"cannot copy the rows of {data!r}: {error}.") from None
+    # Whether an empty line is a row is for the reader of the table to say.
+    if len(rows) != n_rows:
+        rows = [row for row in rows if row]
     if len(rows) != n_rows:
         raise InputError(f"{data!r} has lines that are not rows of the table; clean it first.")
     yield names

@@ -100,7 +100,7 @@ def cell_readings(cell: str, decimal: str = ".") -> Reading:
                 return TEXT
             day_only = reading is Reading.ISO and found[2] is None
             return reading | Reading.DAY if day_only else reading
-    return _slash(pa.chunked_array([[cell]])) if cell[0].isdecimal() else TEXT
+    return _slash(slash_dates.cell_orders(cell))
 
 
 def column_of(texts: Sequence[str | None]) -> pa.ChunkedArray:
@@ -261,7 +261,7 @@ def _shared(column: pa.ChunkedArray, known: Reading, decimal: str) -> Reading:
     if Reading.ZONED in known and _matches(column, _ZONED) and _casts(column, Reading.ZONED):
         found |= Reading.ZONED
     if Reading.SLASH in known:
-        found |= _slash(column)
+        found |= _slash(slash_dates.orders(column))
     return found
 
 
@@ -297,13 +297,13 @@ def _iso(column: pa.ChunkedArray) -> Reading:
     return Reading.ISO if not hours_only and _casts(column, Reading.ISO) else TEXT
 
 
-def _slash(column: pa.ChunkedArray) -> Reading:
-    day_first, month_first, day_only = slash_dates.orders(column)
-    found = Reading.DMY if day_first else TEXT
-    found |= Reading.MDY if month_first else TEXT
-    if not found and not slash_dates.in_some_order(column):
+def _slash(orders: slash_dates.Orders | None) -> Reading:
+    if orders is None:
         return TEXT
-    return found | Reading.SLASH | (Reading.DAY if day_only else TEXT)
+    found = Reading.SLASH
+    found |= Reading.DMY if orders.day_first else TEXT
+    found |= Reading.MDY if orders.month_first else TEXT
+    return found | (Reading.DAY if orders.day_only else TEXT)
 
 
 def _casts(column: pa.ChunkedArray, form: Reading) -> bool:

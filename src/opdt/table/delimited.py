@@ -271,7 +271,9 @@ def _options(
             block_size=BLOCK, encoding=encoding, use_threads=threads
         ),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=file.separator, newlines_in_values=quotes
+            delimiter=file.separator,
+            newlines_in_values=quotes,
+            ignore_empty_lines=not _keeps_empty(file, names),
         ),
         "convert_options": arrow_csv.ConvertOptions(
             null_values=list(MISSING_TEXT),
@@ -279,6 +281,11 @@ def _options(
             column_types=dict.fromkeys(names, pa.string()),
         ),
     }
+
+
+def _keeps_empty(file: TextFile, names: Sequence[str]) -> bool:
+    """Whether an empty line is a row: of one column, with a missing value."""
+    return len(names) == 1 and not _head(file).startswith(("\n", "\r"))
 
 
 def _empty(names: Sequence[str]) -> pa.Table:
