@@ -128,17 +128,9 @@ def grid(records: Sequence[Record]) -> Grid:
     return Grid(("table", "file", *READERS, "opdt / polars"), rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=float, default=88)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
-    parser.add_argument("--slow", action="store_true", help="also the readers that take minutes")
-    parser.add_argument("--publish", action="store_true", help="rewrite docs/performance.md")
-    asked = parser.parse_args()
-    if not asked.slow:
-        READERS.pop("polars, all rows, dates")
-    log = Log(LOG, quick=asked.megabytes < 88, command=" ".join(sys.argv))
+def run(asked: argparse.Namespace) -> None:
+    """Measure and log."""
+    log = Log(LOG, quick=asked.megabytes < 20, command=" ".join(sys.argv))
     with tempfile.TemporaryDirectory() as folder:
         for name in asked.tables:
             path = write_table(name, Path(folder), round(asked.megabytes * 1e6))
@@ -150,9 +142,37 @@ def main() -> None:
             print(name, {reader: round(median(s), 3) for reader, s in seconds.items()}, flush=True)
             path.unlink()
     log.add("reading", end=True)
+
+
+def page() -> str:
+    """The table of the last run, and where it was taken."""
     measured = latest(read_log(LOG), "reading", quick=True)
-    assert measured is not None
+    if measured is None:
+        raise SystemExit("there are no figures yet")
     text = f"{grid(measured.records).markdown()}\n\n{machine_line(measured)}"
+    machine = measured.run["machine"]
+    if machine["load"] > machine["cores"]:
+        text += (
+            f" *Other work kept the machine busy (load {machine['load']:.0f} on "
+            f"{machine['cores']} cores): compare the columns with each other only.*"
+        )
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--megabytes", type=float, default=88)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
+    parser.add_argument("--slow", action="store_true", help="also the readers that take minutes")
+    parser.add_argument("--last", action="store_true", help="show the last run, measure nothing")
+    parser.add_argument("--publish", action="store_true", help="rewrite docs/performance.md")
+    asked = parser.parse_args()
+    if not asked.slow:
+        READERS.pop("polars, all rows, dates")
+    if not asked.last:
+        run(asked)
+    text = page()
     (RESULTS / "reading.md").write_text(text + "\n")
     if asked.publish:
         PAGE.write_text(replaced(PAGE.read_text(), "reading", text))
