@@ -17,6 +17,8 @@ from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget, Clock
 from opdt.table import Plan, Source, Table, open_source
+from opdt.table.places import is_remote
+from opdt.table.read import split_inside
 from opdt.table.sparse import SparseSource
 
 StructureLike = Structure | Sequence[str] | str | Path | None
@@ -235,15 +237,22 @@ def resolve_size(size: int | str, name: str = "'memory_limit'") -> int:
 def is_partitioned(X: Any) -> bool:
     """Whether the rows lie in several places: a pattern, a folder, a list of paths, Dask, Spark.
 
-    A path that is a file is one file, whatever letters it is spelt with.
+    A path that is a file is one file, whatever letters it is spelt with. A `Scanner` of
+    `opdt.scale` is known by its methods.
     """
     if isinstance(X, (str, os.PathLike)):
-        path = os.fspath(X)
+        path, inside = split_inside(os.fspath(X))
+        if inside is not None:
+            return False
+        if is_remote(path):  # where '?' begins what is asked for
+            return "*" in path or path.endswith("/")
         return os.path.isdir(path) or (
             not os.path.exists(path) and any(letter in path for letter in "*?[")
         )
     if isinstance(X, (list, tuple)):
         return bool(X) and all(isinstance(path, (str, os.PathLike)) for path in X)
+    if callable(getattr(type(X), "scan", None)) and hasattr(type(X), "sources"):
+        return True
     return lazy_kind(X) is not None
 
 

@@ -98,7 +98,6 @@ def test_a_class_is_spelt_as_its_column_holds_it(opdt, parts, target, label, cod
         (("--target", "grade", "--class", "9"), "class 9 does not occur"),
         (("--target", "state", "--engine", "exhaustive"), "needs the whole table in memory"),
         (("--target", "state", "--memory-limit", "much"), "must be a number of bytes"),
-        (("--target", "state", "--encoding", "latin-1"), "'--encoding' is for one text file"),
         (("--target", "state", "--forbid", "nowhere"), "'nowhere'"),
         (("--target", "state", "--role", "site=numeric"), "'site' holds no number"),
         (("--target", "state", "--json", "parts/a.parquet"), "is the input"),
@@ -248,7 +247,6 @@ def test_nothing_is_half_written(opdt, parts, rule, refused, breaks):
         (("-o", "marked.parquet"), "is the name of a file"),
         (("-o", "parts"), "is already there"),
         (("-o", "gone/marked"), "a folder that does not exist"),
-        (("-o", "marked", "--decimal", ","), "'--decimal' is for one text file"),
     ],
 )
 def test_where_marked_files_go_is_checked_first(opdt, parts, rule, refused, options, words):

@@ -170,3 +170,49 @@ def test_a_structure_that_names_no_column_of_the_table_is_refused(opdt, folder):
     result = opdt("structure", "check", "s.toml", "--data", "patients.csv", "--target", "state")
     assert result.exit_code == 2
     assert "smokes" in result.stderr
+
+
+def test_how_text_is_written_can_be_said_in_memory_and_in_pieces(opdt, folder):
+    rows = "".join(f"{k % 12 + 1:02}/{k % 9 + 1:02}/2024;{k}\n" for k in range(12))
+    (folder / "d.csv").write_bytes(("day;größe\n" + rows).encode("latin-1"))
+    written = ["--delimiter", ";", "--encoding", "latin-1", "--date-order", "mdy"]
+    for more in ([], ["--memory-limit", "2GB"]):
+        result = opdt("fit", "d.csv", "--target", "größe", "--depth", "1", "-q", *written, *more)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "day" in result.stdout
+        assert "2024-" in result.stdout
+
+
+def test_dates_of_unknown_order_are_noted_once(opdt, folder):
+    (folder / "d.csv").write_text(
+        "day,x,y\n" + "".join(f"03/04/2024,{k},{k // 5}\n" for k in range(9))
+    )
+    for more in ([], ["--memory-limit", "2GB"]):
+        result = opdt("fit", "d.csv", "--target", "y", *more)
+        assert result.stderr.count("note: column 'day' of 'd.csv' holds dates which may begin") == 1
+
+
+@pytest.mark.parametrize("command", ["report", "test", "path"])
+def test_a_table_without_rows_has_none_to_hold_out(opdt, folder, refused, command):
+    (folder / "none.csv").write_text("a,state\n")
+    refused(
+        opdt(command, "none.csv", "--target", "state", "--hold-out", "0.3"), "the data have no rows"
+    )
+    refused(opdt(command, "none.csv", "--target", "state"), "0 sample(s)")
+
+
+def test_a_table_of_a_database_is_fitted_and_marked(opdt, folder):
+    import sqlite3
+
+    rows = [tuple(line.split(",")) for line in (folder / "patients.csv").read_text().split()]
+    with sqlite3.connect(folder / "clinic.db") as base:
+        base.execute(f"CREATE TABLE patients ({', '.join(rows[0])})")
+        base.executemany(f"INSERT INTO patients VALUES ({', '.join('?' * len(rows[0]))})", rows[1:])
+    base.close()
+    wanted = opdt("fit", "patients.csv", *FIT, "--quiet")
+    for data in ("clinic.db", "clinic.db::patients", "clinic.db::SELECT * FROM patients -- a // b"):
+        found = opdt("fit", data, *FIT, "--quiet", "--json", "rule.json")
+        assert (found.exit_code, found.stdout) == (0, wanted.stdout)
+    marked = opdt("apply", "rule.json", "clinic.db::patients", "-o", "marked.csv")
+    assert marked.exit_code == 0
+    assert len((folder / "marked.csv").read_text().splitlines()) == len(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import InputError
+from opdt.errors import InputError, UnsupportedProblem
 from opdt.scale import LocalScanner, PassProgress, discover_partitioned, local
 from opdt.scale.lazy import dask_frame
 from opdt.scale.schema import agree
@@ -123,6 +124,7 @@ def test_a_file_deleted_during_the_run_is_named(tmp_path: Path) -> None:
         discover_partitioned(source, "y", budget=limits)
 
 
+@pytest.mark.filterwarnings("ignore:.*is not in UTF-8 and was read as cp1252")
 def test_text_files_are_read_however_each_of_them_is_written(tmp_path: Path) -> None:
     """Separators, decimal marks, encodings and packing are found as for one file in memory."""
     rng = np.random.default_rng(4)
@@ -148,9 +150,44 @@ def test_text_files_are_read_however_each_of_them_is_written(tmp_path: Path) -> 
 def test_a_csv_file_with_a_bad_row_is_named(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("a,y\n1,0\n2,1\n")
     (tmp_path / "odd.csv").write_text("a,y\n1,0\n2,1,7\n")
-    with pytest.raises(InputError, match=r"cannot read '.*odd\.csv': .*[Cc]olumns") as caught:
+    with pytest.raises(InputError, match=r"line 3 of '.*odd\.csv' has 3 cells, but") as caught:
         discover_partitioned(tmp_path, "y")
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_may_not_be_looked_into_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("a,y\n1,0\n")
+    (tmp_path / "closed").mkdir()
+    scan = os.scandir
+
+    def closed(path: str) -> object:  # as for anybody but root
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    with pytest.raises(InputError, match=r"cannot look into the folder '.*closed': Permission den"):
+        LocalScanner(tmp_path)
+
+
+def test_a_limit_holds_while_types_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n")
+    solution = discover_partitioned(tmp_path / "a.csv", "y", time_limit=0)
+    assert (solution.rule, solution.stopped_by) == (None, StopReason.TIME)
+    assert solution.bound == np.inf
+
+
+def test_a_forbidden_column_may_have_any_number_of_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opdt.scale.summary.MAX_LEVELS", 3)
+    (tmp_path / "a.csv").write_text("id,a,y\n" + "".join(f"p{k},{k},{k // 5}\n" for k in range(10)))
+    with pytest.raises(UnsupportedProblem, match="column 'id' has more than 3 levels"):
+        discover_partitioned(tmp_path / "a.csv", "y", roles={"id": "categorical"})
+    found = discover_partitioned(tmp_path / "a.csv", "y", constraints={"forbidden": ["id"]})
+    assert found.rule.features == ("a",)
 
 
 def test_a_value_that_cannot_be_used_is_refused_naming_its_file(tmp_path: Path) -> None:

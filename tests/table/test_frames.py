@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from opdt.errors import InputError
-from opdt.table import column_names, n_rows_of, open_source, raw_column
+from opdt.table import Table, column_names, n_rows_of, open_source, raw_column
 
 COLUMNS: dict[str, list[Any]] = {
     "whole": [3, None, 1],
@@ -217,3 +217,10 @@ def test_arrays_of_pandas_and_arrow_are_read_as_their_series_are() -> None:
         assert missing.tolist() == gone.tolist() == [False, True, False]
         assert values[[0, 2]].tolist() == expected[[0, 2]].tolist()
     assert raw_column({"c": pa.array(["b", None])}, "c")[0].tolist() == ["b", None]
+
+
+def test_a_name_that_is_a_pattern_to_polars_is_a_name():
+    frame = pl.DataFrame({"^a.*$": [1, None, 2], "ab": [True, None, False]})
+    table = Table.build(frame, [0, 1, 1])
+    assert table.names == ("^a.*$", "ab")
+    assert [c.codes.tolist() for c in table.columns] == [[0, -1, 1], [1, -1, 0]]

@@ -174,8 +174,6 @@ def test_a_file_is_read_as_a_person_would(tmp_path: Path, messy: Messy) -> None:
 
 @pytest.mark.parametrize("messy", FILES, ids=lambda messy: messy.about)
 def test_pieces_come_to_the_same_roles(tmp_path: Path, messy: Messy) -> None:
-    if messy.about in ("codes with leading zeros", "German dates"):
-        pytest.skip("pyarrow gives these cells another type than polars, before any role")
     path = write(tmp_path, messy)
     plan = table_of(path, messy).plan
     scanner = open_scanner([str(path)])

@@ -73,6 +73,7 @@ def alternatives(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
     json_out: Annotated[
@@ -98,7 +99,7 @@ def alternatives(
         within = "1%"
     near = None if within is None else read_within(within)
     with notes(shown=not quiet):
-        source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
+        source = given.open_data(data, given.how_written(delimiter, encoding, decimal, date_order))
         table = given.build_table(source, target, role, missing)
         levels, named = given.shape(structure, groups)
         limits = {

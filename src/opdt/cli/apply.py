@@ -31,6 +31,7 @@ def apply(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Add a column that says on which rows the rule fires; without --out print CSV.
@@ -41,7 +42,7 @@ def apply(
     from opdt.cli.files import check_output
     from opdt.cli.mark import check_marked, write_marked
     from opdt.cli.mark_files import mark_files
-    from opdt.cli.pieces import check_plain, in_pieces
+    from opdt.cli.pieces import in_pieces
     from opdt.cli.source import how_written, on_disk
     from opdt.errors import InputError
     from opdt.rules import RuleList, read_rule
@@ -53,11 +54,10 @@ def apply(
             f"{str(rule)!r} holds a rule list, which gives every row a class and marks none; "
             "use 'opdt export' to write it as SQL or Python."
         )
-    written = how_written(delimiter, encoding, decimal)
+    written = how_written(delimiter, encoding, decimal, date_order)
     if in_pieces(data):
-        check_plain(written)
         with notes(shown=not quiet), working("marking files", shown=not quiet):
-            covered, n_rows = mark_files(found, data, column, out)
+            covered, n_rows = mark_files(found, data, column, out, written)
         if not quiet:
             _say(covered, n_rows, found, rule)
         return

@@ -17,6 +17,7 @@ def columns(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     json_out: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Say which columns are used, why, and what was changed; nothing is searched."""
@@ -29,7 +30,7 @@ def columns(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OpdtWarning)  # the plan says it all
-        source = given.open_data(data, given.how_written(delimiter, encoding, decimal))
+        source = given.open_data(data, given.how_written(delimiter, encoding, decimal, date_order))
         plan = given.build_table(source, target, role, missing).plan
     if json_out:
         typer.echo(json.dumps(plan.to_list(), indent=2, ensure_ascii=False))

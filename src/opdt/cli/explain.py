@@ -27,7 +27,7 @@ def explain(
         Path, typer.Argument(metavar="RULE", help="Rule file that 'opdt fit --json' wrote.")
     ],
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             metavar="[DATA]",
             show_default=False,
@@ -41,6 +41,7 @@ def explain(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
 ) -> None:
     """Say in plain words what a rule means and, with data, what each condition leaves."""
     from opdt.cli.console import stdout
@@ -53,7 +54,9 @@ def explain(
         raise InputError("'--target' names a column of the data; name their file too.")
     views: list[Any] = []
     if data is not None:
-        rows = _Rows.of(open_data(data, how_written(delimiter, encoding, decimal)), target)
+        rows = _Rows.of(
+            open_data(data, how_written(delimiter, encoding, decimal, date_order)), target
+        )
         if isinstance(found, Rule):
             views = [_funnel(found, rows), *_facts(found, rows)]
         else:

@@ -38,7 +38,7 @@ def export(
         ),
     ] = None,
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="Data to take the types of the columns from."),
     ] = None,
     out: Annotated[
@@ -47,6 +47,7 @@ def export(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
 ) -> None:
     """Write a rule as SQL, Python, pandas, polars, PMML, or for people; without --out print it."""
     from opdt.cli.files import check_output
@@ -57,10 +58,10 @@ def export(
 
     found = read_rule(rule)
     if out is not None:
-        check_output("--out", out, rule)
+        check_output("--out", out, str(rule))
     types = None
     if data is not None:
-        types = column_types(open_data(data, how_written(delimiter, encoding, decimal)))
+        types = column_types(open_data(data, how_written(delimiter, encoding, decimal, date_order)))
     options = {} if default is None else {"default": _class(found, to, default)}
     text = export_rule(found, to, dialect=dialect, types=types, **options).rstrip("\n")
     if out is None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from opdt.errors import InputError
+from opdt.table.read import split_inside
 
 
-def check_output(option: str, out: Path, data: Path) -> None:
+def check_output(option: str, out: Path, data: str) -> None:
     """Refuse an output that is the input, a folder, or in a folder that does not exist."""
-    if out.exists() and data.exists() and out.samefile(data):
+    source, _ = split_inside(data)
+    if out.exists() and os.path.exists(source) and out.samefile(source):
         raise InputError(f"'{option}' {str(out)!r} is the input; name another file.")
     if out.is_dir():
         raise InputError(f"'{option}' {str(out)!r} is a folder; name a file.")

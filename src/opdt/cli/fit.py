@@ -38,6 +38,7 @@ def fit(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     engine: opt.EngineName = "search",
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
@@ -63,14 +64,14 @@ def fit(
     from opdt.cli.aim import Aim
     from opdt.cli.console import notes, show_plan, show_solution, show_trace, stderr, stdout
     from opdt.cli.files import check_output
-    from opdt.cli.pieces import check_plain, in_pieces, reading
+    from opdt.cli.pieces import in_pieces, reading
     from opdt.cli.solve import exit_code
 
     only_json = json_out is not None and str(json_out) == given.STDIN
     if json_out is not None and not only_json:
         for path in data:
             check_output("--json", json_out, path)
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     limits = {
         "min_precision": min_precision,
         "min_coverage": min_coverage,
@@ -92,9 +93,8 @@ def fit(
     pieces = in_pieces(data, memory_limit, dask)
     with notes(shown=not quiet, columns=False):  # the plan says the same
         if pieces:
-            check_plain(written)
             settings["memory_limit"] = memory_limit
-            solution, table = _fit_pieces(data, wishes, settings, dask)
+            solution, table = _fit_pieces(data, written, wishes, settings, dask)
         else:
             solution, table = _fit_table(data[0], written, wishes, settings)
     if verbose:
@@ -135,7 +135,7 @@ class _Wishes(NamedTuple):
 
 
 def _fit_table(
-    data: Path, written: Mapping[str, str | None], wishes: _Wishes, settings: Mapping[str, Any]
+    data: str, written: Mapping[str, str | None], wishes: _Wishes, settings: Mapping[str, Any]
 ) -> tuple[Solution, Table]:
     """The solution of a file in memory, and its table."""
     from opdt.cli import source as given
@@ -157,13 +157,18 @@ def _fit_table(
 
 
 def _fit_pieces(
-    data: Sequence[Path], wishes: _Wishes, settings: Mapping[str, Any], dask: str | None
+    data: Sequence[str],
+    written: Mapping[str, str | None],
+    wishes: _Wishes,
+    settings: Mapping[str, Any],
+    dask: str | None,
 ) -> tuple[Solution, Table]:
     """The solution of files in pieces, and a table of their classes."""
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
-    with open_pieces(data, wishes.target, wishes.role, wishes.missing, dask=dask) as pieces:
+    wanted = wishes.target, wishes.role, wishes.missing
+    with open_pieces(data, *wanted, dask=dask, written=written) as pieces:
         solution = solve(
             pieces.source,
             wishes.target,

@@ -35,7 +35,7 @@ def check_marked(frame: Any, column: str, out: Path | None) -> None:
 
 
 def write_marked(
-    data: Path,
+    data: str,
     frame: Any,
     column: str,
     fires: NDArray[np.bool_],
@@ -92,7 +92,7 @@ def _refuse_nested(frame: Any) -> None:
 
 
 def _rows(
-    data: Path, frame: Any, n_rows: int, written: Mapping[str, str | None]
+    data: str, frame: Any, n_rows: int, written: Mapping[str, str | None]
 ) -> Iterator[list[str]]:
     """The names and then the rows of a file, as text."""
     if text_ending(data) is None:
@@ -101,13 +101,14 @@ def _rows(
         yield from csv.reader(io.StringIO(text))
         return
     try:
-        names, *rows = examine(data, **written).rows()
+        marks = {name: value for name, value in written.items() if name != "date_order"}
+        names, *rows = examine(data, **marks).rows()
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"cannot copy the rows of {str(data)!r}: {error}.") from None
+        raise InputError(f"cannot copy the rows of {data!r}: {error}.") from None
     # Whether an empty line is a row is for the reader of the table to say.
     if len(rows) != n_rows:
         rows = [row for row in rows if row]
     if len(rows) != n_rows:
-        raise InputError(f"{str(data)!r} has lines that are not rows of the table; clean it first.")
+        raise InputError(f"{data!r} has lines that are not rows of the table; clean it first.")
     yield names
     yield from (row + [""] * (len(names) - len(row)) for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,18 @@ from opdt.cli.mark import SEPARATORS, check_marked, write_marked
 from opdt.errors import InputError, first_line
 from opdt.rules import Rule, RuleSet
 from opdt.table import column_names, read_frame
+from opdt.table.places import is_remote
 from opdt.table.read import PARQUET
 
 BATCH_ROWS = 1 << 17
 
 
 def mark_files(
-    rule: Rule | RuleSet, data: Sequence[Path], column: str, out: Path | None
+    rule: Rule | RuleSet,
+    data: Sequence[str],
+    column: str,
+    out: Path | None,
+    written: Mapping[str, str | None],
 ) -> tuple[int, int]:
     """Write the files of folders and patterns into a new folder, marked by a rule.
 
@@ -33,7 +38,12 @@ def mark_files(
     require_pyarrow()
     from opdt.scale.local import find_files
 
-    files = [Path(path) for path in find_files(data)]
+    paths = find_files(data)
+    if any(is_remote(path) for path in paths):
+        raise InputError(
+            "files at an address are not marked in pieces; copy them here, or name one."
+        )
+    files = [Path(path) for path in paths]
     out = _checked(out)
     root = Path(os.path.commonpath([file.parent.absolute() for file in files]))
     draft = out.with_name(f"{out.name}.{os.getpid()}.part")
@@ -43,8 +53,10 @@ def mark_files(
         for file in files:
             place = draft / file.absolute().relative_to(root)
             place.parent.mkdir(parents=True, exist_ok=True)
-            mark = _mark_parquet if file.suffix.lower() in PARQUET else _mark_text
-            fired, rows = mark(rule, file, column, place)
+            if file.suffix.lower() in PARQUET:
+                fired, rows = _mark_parquet(rule, file, column, place)
+            else:
+                fired, rows = _mark_text(rule, file, column, place, written)
             covered, n_rows = covered + fired, n_rows + rows
         os.replace(draft, out)
     finally:
@@ -86,14 +98,16 @@ def _mark_parquet(rule: Rule | RuleSet, file: Path, column: str, place: Path) ->
     return covered, n_rows
 
 
-def _mark_text(rule: Rule | RuleSet, file: Path, column: str, place: Path) -> tuple[int, int]:
+def _mark_text(
+    rule: Rule | RuleSet, file: Path, column: str, place: Path, written: Mapping[str, str | None]
+) -> tuple[int, int]:
     texts = {name for each in rule._cases().rules for name in each.as_text}
-    frame = read_frame(file, as_text=texts)
+    frame = read_frame(file, **written, as_text=texts)
     check_marked(frame, column, None)
     fires = _covers(rule, file, frame)
     if place.suffix not in SEPARATORS:
         place = place.with_name(f"{place.name}.csv")
-    write_marked(file, frame, column, fires, place, {})
+    write_marked(str(file), frame, column, fires, place, written)
     return int(fires.sum()), len(fires)
 
 

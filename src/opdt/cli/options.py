@@ -11,18 +11,22 @@ DATA = "The data"
 KNOWN = "What you know"
 WANTED = "What the rule must meet"
 
+# Text, as paths would fold the slashes of an address and of a query.
 Data = Annotated[
-    Path,
+    str,
     typer.Argument(
-        metavar="DATA", help="CSV, TSV or Parquet file, also gzipped; '-' is the standard input."
+        metavar="DATA",
+        help="CSV, TSV (also gzipped), Parquet or Excel file, a table of a database "
+        "('clinic.db::patients') or an address; '-' is the standard input.",
     ),
 ]
 Files = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV or Parquet file, also gzipped; '-' is the standard input. Several files, "
-        "a folder or a pattern are read in pieces: 'claims/*.parquet'.",
+        help="CSV, TSV (also gzipped), Parquet or Excel file, a table of a database "
+        "('clinic.db::patients') or an address; '-' is the standard input. Several files, a "
+        "folder or a pattern are read in pieces: 'claims/*.parquet'.",
     ),
 ]
 Target = Annotated[
@@ -124,6 +128,15 @@ Decimal = Annotated[
     typer.Option(
         metavar="MARK",
         help="'.' or ',' before the fraction of a number (guessed).",
+        rich_help_panel=DATA,
+    ),
+]
+
+DateOrder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORDER",
+        help="'dmy' or 'mdy': how to read 03/04/2024 (by the cells, where they tell).",
         rich_help_panel=DATA,
     ),
 ]

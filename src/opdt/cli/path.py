@@ -41,7 +41,7 @@ def path(
         ),
     ] = False,
     test: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
     ] = None,
     hold_out: Annotated[
@@ -64,6 +64,7 @@ def path(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     engine: opt.EngineName = "search",
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
@@ -98,7 +99,7 @@ def path(
             check_output(option, out, data)
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise InputError(f"'--plot' {str(plot)!r} must end in {', '.join(PICTURES)}.")
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     with notes(shown=not quiet):
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
         if test is not None:

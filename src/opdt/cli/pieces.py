@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,47 +47,41 @@ class Pieces:
 
 @contextmanager
 def open_pieces(
-    data: Sequence[Path],
+    data: Sequence[str],
     target: str,
     role: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     *,
     dask: str | None = None,
+    written: Mapping[str, Any] | None = None,
 ) -> Iterator[Pieces]:
-    """The files, here or with the workers of a Dask scheduler until the context ends."""
-    if any(str(path) == STDIN for path in data):
+    """The files, here or with the workers of a Dask scheduler until the context ends.
+
+    `written` says how text files are, as far as the user does: arguments of `read_frame`.
+    """
+    if STDIN in data:
         raise InputError("the standard input cannot be read in pieces; name files.")
     require_pyarrow()
-    from opdt.scale.front import open_scanner
+    from opdt.machine import cores
+    from opdt.scale.local import LocalScanner
     from opdt.scale.schema import agree
 
-    paths = [str(path) for path in data]
-    sources = open_scanner(paths).sources()
+    scanner = LocalScanner(data, cores(), **(written or {}))
+    sources = scanner.sources()
     names = tuple(name for name in sources[0].schema.names if name != target)
     roles, gone = roles_of(names, role), missing_of(names, missing)
     schema = agree(sources, target)
     if dask is None:
-        yield Pieces(paths, names, roles, gone, schema.target)
+        yield Pieces(scanner, names, roles, gone, schema.target)
         return
     from opdt.scale.lazy import dask_frame
 
     with _client(dask):
-        yield Pieces(dask_frame(paths, schema), names, roles, gone, schema.target)
-
-
-def check_plain(written: Mapping[str, str | None]) -> None:
-    """Refuse options that say how a single text file is written."""
-    names = {"separator": "--delimiter", "encoding": "--encoding", "decimal": "--decimal"}
-    for name, value in written.items():
-        if value is not None:
-            raise InputError(
-                f"'{names[name]}' is for one text file in memory; how files read in pieces are "
-                "written is found for each of them."
-            )
+        yield Pieces(dask_frame(scanner, schema), names, roles, gone, schema.target)
 
 
 def in_pieces(
-    data: Sequence[Path], memory_limit: str | None = None, dask: str | None = None
+    data: Sequence[str], memory_limit: str | None = None, dask: str | None = None
 ) -> bool:
     """Whether the data are read in pieces rather than into memory."""
     several = len(data) > 1 or is_partitioned(data[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +19,7 @@ def report(
         Path, typer.Option("--out", "-o", metavar="FILE", help="HTML page to write.")
     ] = Path("report.html"),
     test: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
     ] = None,
     hold_out: Annotated[
@@ -48,6 +49,7 @@ def report(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
@@ -65,7 +67,7 @@ def report(
     if test is not None and hold_out is not None:
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
     check_output("--out", out, data)
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     aim = Aim(objective, w, label, paper)
     with notes(shown=not quiet):
         frame = given.read_data(data, written)
@@ -92,13 +94,14 @@ def report(
         }
         solution = solve(table, seconds=time_limit, threads=jobs, bar=not quiet, **settings)
         tested = () if unseen is None else (open_source(unseen), target)
+        name = os.path.basename(data)
         with working("other prices, tests and pictures …", shown=not quiet):
             page = make_report(
                 solution,
                 source,
                 target,
                 *tested,
-                title=title or f"The best rule for {target} in {data.name}",
+                title=title or f"The best rule for {target} in {name}",
                 permutations=permutations,
                 settings={**settings, "roles": given.roles_of(source.names, role)},
             )

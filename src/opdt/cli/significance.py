@@ -46,7 +46,7 @@ def significance(
         ),
     ] = None,
     test_rows: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--test",
             metavar="DATA",
@@ -84,6 +84,7 @@ def significance(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Half for the permutations, half for the bootstraps."),
@@ -111,7 +112,7 @@ def significance(
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
     if json_out is not None:
         check_output("--json", json_out, data)
-    written = given.how_written(delimiter, encoding, decimal)
+    written = given.how_written(delimiter, encoding, decimal, date_order)
     with notes(shown=not quiet):
         frame = given.read_data(data, written)
         rows, unseen = given.part_rows(frame, hold_out, seed)

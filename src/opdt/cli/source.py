@@ -19,9 +19,9 @@ STDIN = "-"
 
 
 @contextmanager
-def on_disk(data: Path) -> Iterator[Path]:
+def on_disk(data: str) -> Iterator[str]:
     """The file of the data; the standard input is first copied into one, which is then removed."""
-    if str(data) != STDIN:
+    if data != STDIN:
         yield data
         return
     with tempfile.TemporaryDirectory(prefix="opdt-") as folder:
@@ -30,18 +30,19 @@ def on_disk(data: Path) -> Iterator[Path]:
             shutil.copyfileobj(sys.stdin.buffer, file)
         with copy.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
-        yield copy.rename(copy.with_suffix(".parquet")) if is_parquet else copy
+        yield str(copy.rename(copy.with_suffix(".parquet")) if is_parquet else copy)
 
 
 def how_written(
-    delimiter: str | None, encoding: str | None, decimal: str | None
+    delimiter: str | None, encoding: str | None, decimal: str | None, date_order: str | None
 ) -> dict[str, str | None]:
     """Arguments of `read_frame` that say how a text file is written."""
     separator = "\t" if delimiter in ("tab", r"\t") else delimiter
-    return {"separator": separator, "encoding": encoding, "decimal": decimal}
+    marks = {"separator": separator, "encoding": encoding, "decimal": decimal}
+    return {**marks, "date_order": date_order}
 
 
-def read_data(data: Path, written: Mapping[str, str | None]) -> Any:
+def read_data(data: str, written: Mapping[str, str | None]) -> Any:
     """The data frame of a file or of the standard input."""
     from opdt.table import read_frame
 
@@ -49,7 +50,7 @@ def read_data(data: Path, written: Mapping[str, str | None]) -> Any:
         return read_frame(path, **dict[str, Any](written))
 
 
-def open_data(data: Path, written: Mapping[str, str | None]) -> Source:
+def open_data(data: str, written: Mapping[str, str | None]) -> Source:
     """The columns of a file or of the standard input."""
     from opdt.table import open_source
 
@@ -66,6 +67,8 @@ def part_rows(frame: Any, share: float | None, seed: int) -> tuple[Any, Any]:
     if not 0 < share < 1:
         raise InputError(f"'--hold-out' must be a share between 0 and 1, got {share:g}.")
     rows = nw.from_native(frame, eager_only=True)
+    if not len(rows):
+        raise InputError("the data have no rows, of which '--hold-out' could take some.")
     held = np.zeros(len(rows), dtype=bool)
     order = np.random.default_rng(seed).permutation(len(rows))
     held[order[: round(share * len(rows))]] = True

@@ -22,7 +22,7 @@ structure = typer.Typer(help="Look at files that say which features may be used 
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Structure file, TOML or JSON.")],
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DATA", help="Table whose columns the groups must name."),
     ] = None,
     target: Annotated[
@@ -31,6 +31,7 @@ def check(
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
+    date_order: opt.DateOrder = None,
 ) -> None:
     """Draw a structure file, and check it against a table."""
     from opdt.cli.console import notes, stdout
@@ -49,7 +50,9 @@ def check(
     if data is None or target is None:
         return
     with notes():
-        table = build_table(open_data(data, how_written(delimiter, encoding, decimal)), target)
+        table = build_table(
+            open_data(data, how_written(delimiter, encoding, decimal, date_order)), target
+        )
         problem = Problem.build(table, structure=content.structure, groups=groups)
     n = len(problem.chains)
     console.print(

@@ -141,11 +141,17 @@ def discover_partitioned(
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
+    driver = Driver(scanner, clock, max_passes)
+    try:
+        scanner.prepare(driver.watch)
+    except Stopped as stop:
+        return _unfinished(driver, None, wishes, stop.reason, objective)
+    except KeyboardInterrupt:
+        return _unfinished(driver, None, wishes, StopReason.INTERRUPTED, objective)
     schema = agree(scanner.sources(), y, weight=sample_weight, features=features)
     names = [layout.name for layout in schema.features]
     asked = check_roles(roles, names), check_missing(missing, names)
     wishes.constraints.check_known(names)
-    driver = Driver(scanner, clock, max_passes)
     try:
         plan = survey_pieces(schema, *asked, driver)
         schema = agree(scanner.sources(), y, weight=sample_weight, plan=plan, features=features)
@@ -231,14 +237,18 @@ def _passes(question: Question, driver: Driver) -> Passes:
 
 
 def _unfinished(
-    driver: Driver, schema: Schema, wishes: Wishes, reason: StopReason, objective: str
+    driver: Driver, schema: Schema | None, wishes: Wishes, reason: StopReason, objective: str
 ) -> Solution:
-    """No row need be read to know that no rule is worth more than all rows."""
-    rows = driver.scanner.known_rows()
-    bound = float("inf") if rows is None or schema.weight is not None else float(rows)
+    """No row need be read to know that no rule is worth more than all rows.
+
+    Without a schema not even the types of the columns are known.
+    """
+    rows = None if schema is None else driver.scanner.known_rows()
+    weighted = schema is None or schema.weight is not None
+    bound = float("inf") if rows is None or weighted else float(rows)
     if objective == "precision":
         bound = 1.0
-    names = tuple(layout.name for layout in schema.features)
+    names = () if schema is None else tuple(layout.name for layout in schema.features)
     seen = Passes(driver.passes, rows or 0, driver.scanner.bytes_read, names, (), ())
     empty = wishes.constraints.min_coverage == 0
     found = unfinished(driver, reason, may_be_empty=empty, bound=bound)
@@ -257,6 +267,8 @@ def open_scanner(
     source: Any, *, threads: int = 1, memory: float | None = None, client: Any = None
 ) -> Scanner:
     """The scanner of any supported source."""
+    if isinstance(source, LocalScanner):
+        return source.within(threads, memory)
     if isinstance(source, Scanner):
         return source
     kind = lazy_kind(source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from opdt.optional import require
 from opdt.rules import Rule, RuleSet
 from opdt.scale.front import open_scanner
 from opdt.scale.keys import column_of, weight_values
-from opdt.scale.local import LocalScanner, find_files, open_fragment
+from opdt.scale.local import BATCH_ROWS, LocalScanner, open_fragment
 from opdt.scale.scanner import Parts, Task
 from opdt.scale.schema import Layout, Schema, agree
+from opdt.scale.texts import TextPart
 from opdt.table.kinds import unknown_column
+from opdt.table.places import is_remote
 
 
 def covered_rows(rule: Rule | RuleSet, paths: Any, *, threads: int = 1) -> NDArray[np.bool_]:
@@ -106,23 +108,29 @@ class _Tally(Task):
         return {"weights": one["weights"] + two["weights"]}
 
 
-def dask_frame(paths: Any, schema: Schema) -> Any:
+def dask_frame(files: Any, schema: Schema) -> Any:
     """A dask DataFrame of files that every worker can see under the same paths.
 
     Each partition is some row groups of a Parquet file, or a whole CSV file, with the types that
     the files agree on.
     """
     frames, pandas = _dask("dask.dataframe"), _dask("pandas")
-    scanner = LocalScanner([os.path.abspath(path) for path in find_files(paths)])
+    scanner = files if isinstance(files, LocalScanner) else LocalScanner(files)
     types = _common_types(scanner, schema)
     parts = scanner.parts(types.names)
     return frames.from_map(
         _read_part,
-        [part.path for part in parts],
+        [_anywhere(part.path) for part in parts],
         [part.groups for part in parts],
+        [part.fragment if isinstance(part.fragment, TextPart) else None for part in parts],
         types=types,
         meta=types.empty_table().to_pandas(types_mapper=pandas.ArrowDtype),
     )
+
+
+def _anywhere(path: str) -> str:
+    """A path that means the same to a worker that was started elsewhere."""
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 def _common_types(scanner: LocalScanner, schema: Schema) -> pa.Schema:
@@ -138,12 +146,22 @@ def _common_types(scanner: LocalScanner, schema: Schema) -> pa.Schema:
 
 
 def _read_part(
-    path: str, groups: tuple[int, ...], types: pa.Schema, columns: list[str] | None = None
+    path: str,
+    groups: tuple[int, ...],
+    text: TextPart | None,
+    types: pa.Schema,
+    columns: list[str] | None = None,
 ) -> Any:
     """Some columns of a piece of a file, opened where it is read."""
     names = types.names if columns is None else list(columns)
     wanted = pa.schema([types.field(name) for name in names])
-    table = open_fragment(path, groups).to_table(columns=names).cast(wanted)
+    if text is None:
+        table = open_fragment(path, groups).to_table(columns=names).cast(wanted)
+    else:
+        text = replace(text, file=replace(text.file, path=path))
+        schema = pa.schema([text.physical_schema.field(name) for name in names])
+        rows = pa.Table.from_batches(text.batches(names, BATCH_ROWS), schema)
+        table = rows.cast(wanted)
     return table.to_pandas(types_mapper=_dask("pandas").ArrowDtype)
 
 

@@ -1,26 +1,27 @@
-"""Files on this machine, larger than its memory: Arrow batches, read by a few threads."""
+"""Files, larger than the memory of this machine: Arrow batches, read by a few threads."""
 
 from __future__ import annotations
 
+import copy
 import glob
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as text
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from opdt.errors import InputError, first_line
 from opdt.machine import left
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
-from opdt.table.read import PARQUET, arrow_options
-from opdt.table.textfile import UTF8, examine, text_ending
+from opdt.scale.texts import TextPart, judge_all
+from opdt.table.places import ending_of, file_system, is_remote, open_binary, shown, size_of
+from opdt.table.read import DATABASES, PARQUET, WORKBOOKS, split_inside
+from opdt.table.textfile import text_ending
 
 BATCH_ROWS = 1 << 17
 FEWEST_ROWS = 1 << 13  # of a batch, where memory is short
@@ -30,7 +31,6 @@ COLUMN_BYTES, CELL_BYTES = 2_000_000, 32
 BUFFER = 1 << 18  # bytes of a column that are read at once
 ROWS_PER_PART = 1 << 20  # row groups are read together up to so many rows
 BEAT = 0.1  # seconds between two looks at the clock
-CSV_BLOCK = 1 << 24  # bytes of a text file from which the types of its columns are told
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Part:
     """One file, or some row groups of it."""
 
     path: str
-    fragment: Any
+    fragment: Any  # a `TextPart`, or what pyarrow calls a fragment
     n_bytes: int
     groups: tuple[int, ...] = ()  # row groups of a Parquet file
 
@@ -46,27 +46,51 @@ class _Part:
 class LocalScanner(Scanner):
     """Parquet and CSV files.
 
+    The types of text columns are decided by all cells of all text files, in a pass of its own.
+
     Parameters
     ----------
     paths : str, path, or sequence of them
-        Files, directories (all Parquet and CSV files below) and patterns such as
-        ``claims/*.parquet``.
+        Files, directories (all Parquet and CSV files below), patterns such as
+        ``claims/*.parquet``, and addresses of them.
     threads : int
         How many partitions are read at the same time.
     memory : float, optional
         Bytes that the process should not exceed: fewer threads read smaller batches if need be.
+    separator, encoding, decimal, date_order : str, optional
+        How the text files are written, as for `read_frame`; found for each of them if left out.
     """
 
-    def __init__(self, paths: Any, threads: int = 1, memory: float | None = None) -> None:
+    def __init__(
+        self,
+        paths: Any,
+        threads: int = 1,
+        memory: float | None = None,
+        **written: str | None,
+    ) -> None:
         self.paths = find_files(paths)
         self._threads = max(1, threads)
         self._memory = memory
+        self._written = written
         self._fragments: dict[str, Any] = {}
         self._bytes = 0
 
+    def within(self, threads: int, memory: float | None) -> LocalScanner:
+        """The same files, read with other limits."""
+        other = copy.copy(self)
+        other._threads, other._memory, other._bytes = max(1, threads), memory, 0
+        return other
+
+    def prepare(self, watch: Watch) -> None:
+        """Find the types of text columns."""
+        texts = [path for path in self.paths if not is_parquet(path)]
+        if texts and texts[0] not in self._fragments:
+            self._fragments |= judge_all(texts, self._written, self._threads, watch, _guarded)
+
     def sources(self) -> list[Source]:
-        """The files and the schemas in their footers or first rows."""
-        return [Source(repr(path), _guarded(path, self._schema, path)) for path in self.paths]
+        """The files and their schemas, in the footers of Parquet files."""
+        self.prepare(_unwatched)
+        return [Source(shown(path), _guarded(path, self._schema, path)) for path in self.paths]
 
     def _schema(self, path: str) -> pa.Schema:
         if path not in self._fragments:
@@ -88,11 +112,12 @@ class LocalScanner(Scanner):
     def parts(self, columns: Sequence[str]) -> list[_Part]:
         """Pieces of about a million rows, in the order of the files."""
         out: list[_Part] = []
+        self.prepare(_unwatched)
         for path in self.paths:
             _guarded(path, self._schema, path)
             fragment = self._fragments[path]
             if not is_parquet(path):
-                out.append(_Part(path, fragment, os.path.getsize(path)))
+                out.append(_Part(path, fragment, size_of(path) or 0))
                 continue
             out.extend(_guarded(path, _row_groups, path, fragment, set(columns)))
         return out
@@ -134,55 +159,82 @@ class LocalScanner(Scanner):
 
 
 def find_files(paths: Any) -> tuple[str, ...]:
-    """The files meant by paths, directories and patterns, in alphabetical order."""
+    """The files meant by paths, directories, patterns and addresses, in alphabetical order."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     out: list[str] = []
     for one in (os.fspath(path) for path in given):
-        path = Path(one)
-        if path.is_dir():
-            found = [str(p) for p in path.rglob("*") if p.is_file() and _is_table(str(p))]
-        elif path.is_file():
-            found = [one]
-        else:
-            found = [p for p in glob.glob(one, recursive=True) if os.path.isfile(p)]
+        place, _ = split_inside(one)
+        if ending_of(place) in (*WORKBOOKS, *DATABASES):
+            raise InputError(
+                f"{shown(place)} is read into memory only; leave the memory limit out, or write "
+                "its table to a Parquet file."
+            )
+        found = _remote_files(one) if is_remote(one) else _local_files(one)
         if not found:
-            raise InputError(f"there is no Parquet or CSV file at {one!r}.")
+            raise InputError(f"there is no Parquet or CSV file at {shown(one)}.")
         for name in found:
             if not _is_table(name):
                 raise InputError(
-                    f"cannot tell what {name!r} holds; partitions end in .csv, .tsv, .txt (also "
-                    "with .gz), .parquet or .pq."
+                    f"cannot tell what {shown(name)} holds; partitions end in .csv, .tsv, .txt "
+                    "(also with .gz), .parquet or .pq."
                 )
         out.extend(sorted(found))
     return tuple(dict.fromkeys(out))
 
 
+def _local_files(one: str) -> list[str]:
+    if os.path.isfile(one):
+        return [one]
+    if not os.path.isdir(one):
+        return [path for path in glob.glob(one, recursive=True) if os.path.isfile(path)]
+
+    def fail(error: OSError) -> None:
+        reason = error.strerror or first_line(error)
+        raise InputError(
+            f"cannot look into the folder {str(error.filename)!r}: {reason}; allow it, or name "
+            "files."
+        ) from None
+
+    paths = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(one, onerror=fail)
+        for name in names
+    ]
+    return [path for path in paths if os.path.isfile(path) and _is_table(path)]
+
+
+def _remote_files(one: str) -> list[str]:
+    files, inner = file_system(one)
+    try:
+        if "*" in inner:
+            found = files.glob(inner)
+        elif one.endswith("/") or (not _is_table(one) and files.isdir(inner)):
+            found = [path for path in files.find(inner) if _is_table(path)]
+        else:
+            return [one]
+    except Exception as error:  # each service has its own errors
+        raise InputError(f"cannot list {shown(one)}: {first_line(error)}.") from error
+    return [files.unstrip_protocol(path) for path in found]
+
+
 def is_parquet(path: str) -> bool:
     """Whether a file is one of Parquet, by its name."""
-    return path.lower().endswith(PARQUET)
+    return ending_of(path) in PARQUET
 
 
 def _is_table(path: str) -> bool:
-    return is_parquet(path) or text_ending(Path(path)) is not None
+    return is_parquet(path) or text_ending(path) is not None
 
 
 def open_fragment(path: str, groups: Sequence[int] = ()) -> Any:
-    """A file, or some row groups of it, for pyarrow to read."""
-    fragment = next(_dataset(path).get_fragments())
+    """A Parquet file, or some row groups of it, for pyarrow to read."""
+    if is_remote(path):
+        files, inner = file_system(path)
+        dataset = ds.dataset(inner, format="parquet", filesystem=files)
+    else:
+        dataset = ds.dataset(path, format="parquet")
+    fragment = next(dataset.get_fragments())
     return fragment.subset(row_group_ids=list(groups)) if groups else fragment
-
-
-def _dataset(path: str) -> Any:
-    if is_parquet(path):
-        return ds.dataset(path, format="parquet")
-    file = examine(Path(path))
-    # Arrow skips the mark of UTF-8 by itself, and decodes nothing that it need not decode.
-    encoding = "utf8" if file.encoding == UTF8 else file.encoding
-    form = ds.CsvFileFormat(
-        read_options=text.ReadOptions(block_size=CSV_BLOCK, encoding=encoding),
-        **arrow_options(file.separator, file.decimal),
-    )
-    return ds.dataset(path, format=form)
 
 
 def _row_groups(path: str, fragment: Any, columns: set[str]) -> list[_Part]:
@@ -219,7 +271,7 @@ def _run(task: Task, place: int, part: _Part, rows: int, stop: threading.Event) 
         return task.run(_batches(part, task.columns, rows, stop), place)
     except InputError as error:
         named = part.path in str(error)
-        raise error if named else InputError(f"{part.path!r}: {error}") from error
+        raise error if named else InputError(f"{shown(part.path)}: {error}") from error
 
 
 def _batches(
@@ -240,15 +292,13 @@ def _open(part: _Part, columns: list[str], rows: int) -> Iterator[pa.RecordBatch
     Parquet is read through small buffers, so that no row group is ever held as a whole, and text
     stays coded as it lies in the file.
     """
-    if not is_parquet(part.path):
-        batches: Iterator[pa.RecordBatch] = part.fragment.to_batches(
-            columns=columns, batch_size=rows, batch_readahead=1, use_threads=False
-        )
-        return batches
+    if isinstance(part.fragment, TextPart):
+        return part.fragment.batches(columns, rows)
     schema = part.fragment.physical_schema
     coded = [name for name in columns if _is_text(schema.field(name).type)]
+    place = open_binary(part.path) if is_remote(part.path) else part.path
     file = pq.ParquetFile(
-        part.path, metadata=part.fragment.metadata, read_dictionary=coded, buffer_size=BUFFER,
+        place, metadata=part.fragment.metadata, read_dictionary=coded, buffer_size=BUFFER,
         pre_buffer=False,
     )  # fmt: skip
     return iter(file.iter_batches(rows, row_groups=part.groups, columns=columns, use_threads=False))
@@ -265,4 +315,8 @@ def _guarded(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
-        raise InputError(f"cannot read {path!r}: {first_line(error)}.") from error
+        raise InputError(f"cannot read {shown(path)}: {first_line(error)}.") from error
+
+
+def _unwatched(done: int, parts: int) -> None:
+    """No limit and nobody to tell."""

@@ -53,9 +53,12 @@ class Scanner(ABC):
 
     bytes_moved: int = 0
 
+    def prepare(self, watch: Watch) -> None:  # noqa: B027 - most have nothing to find out
+        """Find out what `sources` needs, where that takes a pass; `watch` as for `scan`."""
+
     @abstractmethod
     def sources(self) -> list[Source]:
-        """Where the rows come from; cheap, no pass over the rows."""
+        """Where the rows come from; cheap once `prepare` has been called."""
 
     @abstractmethod
     def scan(self, task: Task, watch: Watch) -> Parts:

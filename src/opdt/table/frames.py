@@ -379,6 +379,7 @@ def _from_pandas(series: Any, what: str) -> Raw:
 def _from_series(series: nw.Series[Any], what: str) -> Raw:
     dtype = series.dtype
     missing = None
+    series = series.alias("")  # polars takes a name such as ^a.*$ for a pattern
     if series.null_count() > 0:
         missing = series.is_null().to_numpy().astype(bool)
     declared = isinstance(dtype, nw.Categorical | nw.Enum)

@@ -6,25 +6,27 @@ import codecs
 import csv
 import gzip
 import io
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import mul
-from pathlib import Path
+from os import PathLike
 from typing import BinaryIO, TextIO, cast
 
 from opdt.errors import InputError, MemoryLimit
 from opdt.machine import available, format_size, mappable
+from opdt.table.places import is_remote, open_binary, shown
 
 ENDINGS = {".csv": ",", ".tsv": "\t", ".txt": ","}
 UTF8 = "utf-8-sig"
 WESTERN = "cp1252"  # what programs on Windows write where they do not write UTF-8
 _SEPARATORS = (",", ";", "\t", "|")
 _MARKS = {codecs.BOM_UTF8: UTF8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# Bytes that reading takes at its peak: of each letter, cell and row. Measured with polars on tables
-# of digits, decimals, text, one column and empty cells, where it took 2 to 28 times the file.
+# Bytes that reading takes at its peak: of each letter, cell and row. Measured on tables of digits,
+# decimals, text, one column and empty cells.
 PARSE_BYTES = (3, 14, 48)
-# Where address space is limited: polars maps so much, and beside it 12 times its peak for small
+# Where address space is limited: Arrow maps so much, and beside it 12 times its peak for small
 # files or twice for large ones.
 MAPPED_BYTES = (40_000_000, 540_000_000)
 _PART = 1 << 20  # letters
@@ -41,7 +43,8 @@ class TextFile:
 
     Attributes
     ----------
-    path : Path
+    path : str
+        A file of this machine, or an address.
     separator, decimal : str
         One character between cells, and the one before the fraction of a number.
     encoding : str
@@ -52,7 +55,7 @@ class TextFile:
         Whether the encoding was guessed from the first part of the file.
     """
 
-    path: Path
+    path: str
     separator: str
     encoding: str
     decimal: str
@@ -61,8 +64,8 @@ class TextFile:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a library can read the file itself, with nothing decoded before."""
-        return not self.zipped and self.encoding == UTF8
+        """Whether the size of the file is the number of its letters, and threads can share it."""
+        return not self.zipped and self.encoding == UTF8 and not is_remote(self.path)
 
     def open(self) -> TextIO:
         """The text, line ends as they are."""
@@ -74,28 +77,29 @@ class TextFile:
         with self.open() as text:
             yield from csv.reader(text, delimiter=self.separator)
 
-    def parts(self) -> Iterator[str]:
-        """The text, some of it at a time, as long as a table of so much fits into memory.
-
-        What is packed says nothing of how much it unpacks to, so it is counted on the way.
-        """
-        most, letters, cells, rows = readable(), 0, 0, 0
+    def numbered_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The names and the rows that are not empty, each with the number of its last line."""
         with self.open() as text:
-            while part := text.read(_PART):
-                letters += len(part)
-                rows += part.count("\n")
-                cells += part.count(self.separator)
-                if sum(map(mul, (letters, cells + rows, rows), PARSE_BYTES)) > most:
-                    raise too_large(self.path)
-                yield part
+            reader = csv.reader(text, delimiter=self.separator)
+            for row in reader:
+                if row:
+                    yield reader.line_num, row
 
-    def as_utf8(self) -> io.BytesIO:
-        """The whole text in UTF-8."""
-        content = io.BytesIO()
-        for part in self.parts():
-            content.write(part.encode())
-        content.seek(0)
-        return content
+
+def check_fits(file: TextFile) -> None:
+    """Go through a file and refuse it where a table of so much does not fit into memory.
+
+    What is packed says nothing of how much it unpacks to, so it is counted on the way. Needed where
+    the address space is limited: there native threads end the process rather than fail.
+    """
+    most, letters, cells, rows = readable(), 0, 0, 0
+    with file.open() as text:
+        while part := text.read(_PART):
+            letters += len(part)
+            rows += part.count("\n")
+            cells += part.count(file.separator)
+            if needed(letters, cells + rows, rows) > most:
+                raise too_large(file.path)
 
 
 def readable() -> float:
@@ -108,23 +112,29 @@ def readable() -> float:
     return most
 
 
-def too_large(path: Path) -> MemoryLimit:
+def needed(letters: int, cells: int, rows: int) -> int:
+    """Bytes that reading so much text takes at its peak."""
+    return sum(map(mul, (letters, cells, rows), PARSE_BYTES))
+
+
+def too_large(path: str) -> MemoryLimit:
     """The refusal of a file that does not fit into memory."""
     free = format_size(available() or 0)
     return MemoryLimit(
-        f"reading {str(path)!r} needs more than the {free} of memory that are free; give a "
+        f"reading {shown(path)} needs more than the {free} of memory that are free; give a "
         "'memory_limit', with which files are read in pieces, or fewer rows or columns."
     )
 
 
-def text_ending(path: Path) -> str | None:
+def text_ending(path: str | PathLike[str]) -> str | None:
     """The ending of a text table, without .gz; None for any other file."""
-    name = path.name.lower().removesuffix(".gz")
+    name = os.fspath(path)
+    name = (name.partition("?")[0] if is_remote(name) else name).lower().removesuffix(".gz")
     return next((ending for ending in ENDINGS if name.endswith(ending)), None)
 
 
 def examine(
-    path: Path,
+    path: str | PathLike[str],
     *,
     separator: str | None = None,
     encoding: str | None = None,
@@ -132,10 +142,11 @@ def examine(
 ) -> TextFile:
     """How a text table is written, as far as its first rows show what is not given."""
     _check_marks(separator, decimal)
+    path = os.fspath(path)
     zipped = _is_zipped(path)
     sample = _sample(path, zipped)
     if not sample.strip():
-        raise InputError(f"{str(path)!r} is empty; its first row must hold the column names.")
+        raise InputError(f"{shown(path)} is empty; its first row must hold the column names.")
     known = _codec(encoding) if encoding is not None else _guess_encoding(path, sample)
     # The sample may end inside a letter, and does end inside a row.
     decoder = codecs.getincrementaldecoder(known)(errors="replace")
@@ -146,21 +157,23 @@ def examine(
     return TextFile(path, mark, known, point, zipped, encoding is None)
 
 
-def _binary(path: Path, zipped: bool) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if zipped else path.open("rb")
+def _binary(path: str, zipped: bool) -> BinaryIO:
+    if not zipped:
+        return open_binary(path)
+    return cast(BinaryIO, gzip.open(open_binary(path) if is_remote(path) else path))
 
 
-def _is_zipped(path: Path) -> bool:
-    with path.open("rb") as file:
+def _is_zipped(path: str) -> bool:
+    with open_binary(path) as file:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _sample(path: Path, zipped: bool) -> bytes:
+def _sample(path: str, zipped: bool) -> bytes:
     try:
         with _binary(path, zipped) as file:
             return file.read(_SAMPLE_BYTES)
     except (EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"cannot unpack {str(path)!r}: {str(error).rstrip('.')}.") from None
+        raise InputError(f"cannot unpack {shown(path)}: {str(error).rstrip('.')}.") from None
 
 
 def _check_marks(separator: str | None, decimal: str | None) -> None:
@@ -185,13 +198,13 @@ def _codec(encoding: str) -> str:
     return UTF8 if name in ("utf-8", "ascii", UTF8) else name
 
 
-def _guess_encoding(path: Path, sample: bytes) -> str:
+def _guess_encoding(path: str, sample: bytes) -> str:
     for mark, encoding in _MARKS.items():
         if sample.startswith(mark):
             return encoding
     if b"\0" in sample:
         raise InputError(
-            f"{str(path)!r} is no text table: it holds zero bytes; save it as CSV or Parquet."
+            f"{shown(path)} is no text table: it holds zero bytes; save it as CSV or Parquet."
         )
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
