@@ -26,8 +26,8 @@ def are_settled(run: Run, axes: list[Axis]) -> NDArray[np.bool_]:
 
     Limits on rows are left to the counting of cells, and so is what few rows have another value.
     """
-    problem = run.problem
-    if problem.constraints.bounds_rows or not problem.may_be_empty or not run.switches.spans:
+    asked, switches = run.problem.constraints, run.switches
+    if asked.once or asked.bounds_rows or not run.problem.may_be_empty or not switches.spans:
         return np.zeros(len(axes), bool)
     columns = run.prepared.rays.columns
     return np.array([
