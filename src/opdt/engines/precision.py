@@ -23,6 +23,7 @@ from opdt.errors import EngineFailure
 from opdt.problem import Problem
 from opdt.rules import Rule
 from opdt.solution import Clock, Progress, Solution, Statistics, Status, StopReason, TracePoint
+from opdt.verdict import Evidence
 
 NOTHING = float("-inf")
 
@@ -55,6 +56,9 @@ class Prices(Protocol):
         min_precision: Fraction | None = None,
     ) -> Answer:
         """The best rule at a price."""
+
+    def evidence(self, rule: Rule | None) -> Evidence | None:
+        """What the rows say about a rule; None without one, or where somebody else says it."""
 
 
 def most_precise(pricer: Prices) -> Solution:
@@ -185,6 +189,7 @@ class PrecisionSearch:
             # A change of r to the weights moves correct and covered weight by at most r each.
             rounding=min(1.0, 2 * pricer.rounding * pricer.scale / self._least),
             objective="precision",
+            evidence=None if line is None else pricer.evidence(line.rule),
         )
 
 

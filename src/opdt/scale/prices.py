@@ -102,6 +102,9 @@ class PartitionedPricer:
             self._line(solution), Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
         )
 
+    def evidence(self, rule: Rule | None) -> None:
+        """Nothing: it is said once of the final rule, with the counts of the whole table."""
+
     def _line(self, solution: Solution) -> Line | None:
         """The rule with its counts; None also where a limit came before they were known."""
         if solution.rule is None or not solution.covered:
