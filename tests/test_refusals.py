@@ -23,7 +23,7 @@ FRAME = pd.DataFrame({"a": range(60), "b": range(60)})
     [
         (lambda: opdt.rule_report(None, X, Y), "'rule' must be a Rule, got NoneType"),
         (lambda: opdt.write_rule("rule.json", None), "'rule' must be a Rule.* got NoneType"),
-        (lambda: opdt.discover(X, Y, kinds=["numeric"]), "'kinds' must map columns .* got list"),
+        (lambda: opdt.discover(X, Y, roles=["numeric"]), "'roles' must .* got list"),
         (lambda: opdt.read_structure(5), "'path' must name a structure file, got int"),
         (lambda: Budget(progress=5), "'progress' must be a function or None, got int"),
         (lambda: Budget(cancel=True), "'cancel' must be a threading.Event or None, got bool"),

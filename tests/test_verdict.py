@@ -238,7 +238,7 @@ def test_a_solution_shows_its_verdict_and_nothing_green_without_support():
     assert "#0a6a47" not in page
     assert "&lt;b&gt;" in page
     assert "IF <b>" not in page
-    strong = opdt.discover({"a": range(100)}, [k >= 50 for k in range(100)])
+    strong = opdt.discover({"a": range(7, 107)}, [k >= 50 for k in range(100)])
     assert "#0a6a47" in strong._repr_html_()
 
 
@@ -262,7 +262,7 @@ def test_rows_count_once_whatever_they_weigh():
 
 def test_partitions_say_the_same(tmp_path):
     pl = pytest.importorskip("polars")
-    frame = pl.DataFrame({"a": range(400), "y": [k >= 250 for k in range(400)]})
+    frame = pl.DataFrame({"a": range(7, 407), "y": [k >= 250 for k in range(400)]})
     frame[:200].write_parquet(tmp_path / "1.parquet")
     frame[200:].write_parquet(tmp_path / "2.parquet")
     here = opdt.discover(frame.drop("y"), frame["y"])

@@ -129,9 +129,11 @@ class Budget:
             ("memory", "'memory'", "bytes"),
         ):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value, Real) and 0 <= value < math.inf):
+            if value is not None and not (_is_number(value, Real) and value >= 0):
+                raise InputError(f"{shown} must be a number of {unit} >= 0 or None, got {value!r}.")
+            if value == math.inf and name != "seconds":
                 raise InputError(
-                    f"{shown} must be a finite number of {unit} >= 0 or None, got {value!r}."
+                    f"{shown} must be a finite number of {unit} or None, got {value!r}."
                 )
         if self.cancel is not None and not callable(getattr(self.cancel, "is_set", None)):
             raise InputError(

@@ -131,6 +131,7 @@ def test_decisions_agree_with_the_optimum_of_every_permutation(problem, seed):
             problem,
             get_engine(engine),
             Budget(threads=1).start(),
+            get_engine(engine).solve(problem),
             plan=Plan(5, None, 0.05, keep),
             shuffler=Shuffler.of(problem, seed, None, None),
             tell=None,

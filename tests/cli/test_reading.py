@@ -96,7 +96,7 @@ def test_another_encoding_is_noted_and_can_be_named(opdt, folder):
     (folder / "p.csv").write_bytes("a,city\n1,Zürich\n2,Bern\n".encode("cp1252"))
     guessed = opdt("fit", "p.csv", "--target", "city")
     assert "note: 'p.csv' is not in UTF-8 and was read as cp1252" in guessed.stderr
-    named = opdt("fit", "p.csv", "--target", "city", "--encoding", "latin-1")
+    named = opdt("fit", "p.csv", "--target", "city", "--encoding", "latin-1", "--paper")
     assert (named.exit_code, named.stderr) == (0, "")
 
 
@@ -108,7 +108,7 @@ def test_the_delimiter_can_be_named(opdt, folder):
 
 
 def test_json_on_the_standard_output_is_all_there_is(opdt, folder):
-    result = opdt("fit", "patients.csv", *FIT, "--json", "-")
+    result = opdt("fit", "patients.csv", *FIT, "--paper", "--json", "-")
     assert json.loads(result.stdout)["conditions"]
     assert result.stderr == ""
 
@@ -135,7 +135,7 @@ def test_the_trace_is_shown_on_demand(opdt):
 def test_demands_on_the_rule_reach_the_search(opdt, folder, options, constraints):
     if "age <" in options:
         constraints = {**constraints, "forbidden": ["id"]}
-    result = opdt("fit", "patients.csv", *FIT, *options, "--json", "rule.json")
+    result = opdt("fit", "patients.csv", *FIT, *options, "--paper", "--json", "rule.json")
     wanted = discover(folder / "patients.csv", "state", max_depth=1, constraints=constraints).rule
     assert result.exit_code == (3 if wanted is None else 0)
     assert (None if wanted is None else read_rule("rule.json")) == wanted

@@ -123,7 +123,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(make: Any, message: str
 def test_the_star_is_the_models_own_rule_on_any_rows() -> None:
     X, y = matrix()
     seen = np.arange(len(y)) % 2 == 0
-    model = OPDTClassifier(max_depth=1, w=4, target="ill").fit(X[seen], y[seen])
+    model = OPDTClassifier(max_depth=1, w=2, target="ill").fit(X[seen], y[seen])
     ax = trade_off(model, X[~seen], y[~seen], ax=axes())
     fires = model.covers(X[~seen])
     right = float((y[~seen][fires] == "ill").mean())

@@ -36,7 +36,7 @@ def test_objectives_have_the_rule_of_the_rows_in_memory(objective: str) -> None:
         asked = {"objective": objective, "constraints": limits}
         parts = cut(arrow_of(problem), rng, int(rng.integers(1, 6)))
         here = {k: v for k, v in settings_of(problem).items() if k not in ("y", "sample_weight")}
-        here.pop("kinds")
+        here.pop("roles")
         expected = discover(problem.table, **{**here, **asked})
         assert shown(solve(problem, TableScanner(parts), **asked)) == shown(expected)
 

@@ -18,6 +18,8 @@ from opdt.problem import Problem
 from opdt.rules import Rule, RuleList
 from opdt.solution import Budget, Clock, Solution, StopReason
 
+LEAST_REST = 1e-3  # the share of all weight below which the rows that are left do not count
+
 
 class Ending(StrEnum):
     """Why there is no further rule."""
@@ -26,7 +28,7 @@ class Ending(StrEnum):
     NO_PATTERN = "no rule gains anything"  # or meets the constraints
     NOT_SIGNIFICANT = "the next rule is not significant"
     ONE_CLASS = "one class is left"
-    NO_ROWS = "no row is left"
+    NO_ROWS = "no row is left that counts"
     LIMIT = "a limit was reached"  # time, Ctrl-C, …
 
 
@@ -158,9 +160,19 @@ def sequential_covering(
         steps.append(step)
         walk.take(step.rule)
     rest, everything = walk.weights(walk.left), walk.weights(np.ones_like(walk.left))
-    default = problem.table.classes[(rest if rest.any() else everything).argmax()]
+    default = problem.table.classes[weights_of_default(rest, everything).argmax()]
     rules = RuleList([step.rule for step in steps], default)
     return Covering(rules, tuple(steps), rest, ended_by, rejected)
+
+
+def weights_of_default(
+    rest: NDArray[np.float64], everything: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The weights of the classes by which the default is chosen, shape (n_classes,).
+
+    Those of the rows that are left, unless these weigh next to nothing.
+    """
+    return rest if rest.sum() > LEAST_REST * everything.sum() else everything
 
 
 _OF_A_SEARCH = ("max_depth", "w", "structure", "groups", "target", "constraints")
@@ -175,11 +187,12 @@ class _Walk:
         self._problem, self._engine, self._clock, self._test = problem, engine, clock, test
         self._stopped = False
         self.left = np.ones(problem.table.n_rows, dtype=bool)
+        self._total = self.weights(self.left).sum()
 
     def next(self) -> Step | Ending:
         """The best rule on the rows that are left, or why there is none."""
         counts = self.weights(self.left)
-        if not counts.any():
+        if counts.sum() <= LEAST_REST * self._total:
             return Ending.NO_ROWS
         if np.count_nonzero(counts) == 1:
             return Ending.ONE_CLASS

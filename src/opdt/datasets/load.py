@@ -107,7 +107,10 @@ def load(
     columns = _columns(source, cells, roles)
     return Dataset(
         name=source.name,
-        X=pandas.DataFrame(columns),
+        X=pandas.DataFrame(columns).astype(
+            # codes such as "0" and "1" are words here, and nobody need guess
+            {name: "category" for name, role in roles.items() if role is Role.CATEGORICAL}
+        ),
         y=pandas.Series(_texts(source, cells, source.target.name), name=source.target.name),
         description=source.about,
         numeric=tuple(n for n, role in roles.items() if role is Role.NUMERIC),

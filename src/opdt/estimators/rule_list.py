@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opdt.analysis.covering import Covering, Step, sequential_covering
+from opdt.analysis.covering import Covering, Step, sequential_covering, weights_of_default
 from opdt.arguments import StructureLike, start_clock
 from opdt.engines import Engine
 from opdt.estimators.inputs import check_predict
@@ -158,8 +158,8 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = [*(rule.label for rule in found.rule_list.rules), found.rule_list.default]
         self._chosen = np.array([classes.index(label) for label in labels])
         weights = np.ones(table.n_rows) if table.weights is None else table.weights
-        everything = np.bincount(table.labels, weights, len(classes))
-        rest = found.rest if found.rest.any() else everything
+        everything = np.bincount(table.labels, weights, len(classes)).astype(np.float64)
+        rest = weights_of_default(found.rest, everything)
         counts = np.stack([*(step.counts for step in found.steps), rest])
         self._shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
         return self

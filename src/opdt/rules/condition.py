@@ -89,7 +89,7 @@ class Condition:
         What the column is compared with.
     cleaning : Cleaning, optional
         How the cells of the column become the values that are compared; the cells themselves if
-        left out.
+        left out. Conditions are equal that say the same of clean cells.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Condition:
     feature: str
     op: Op
     value: Any = None
-    cleaning: Cleaning | None = field(default=None, repr=False)
+    cleaning: Cleaning | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.feature, str):

@@ -36,9 +36,10 @@ def survey_pieces(
     """The plan of all columns, after one look at those of text and of whole numbers."""
     features = schema.features
     left = [f for f in features if f.name not in wishes or wishes[f.name].role.is_used]
-    text = tuple(f.name for f in left if f.family == "text")
+    open_ones = [f for f in left if not f.labelled or f.name in wishes]  # the type of others tells
+    text = tuple(f.name for f in open_ones if f.family == "text")
     whole = tuple(
-        f.name for f in left if f.family == "int" and not f.truth and f.name not in wishes
+        f.name for f in open_ones if f.family == "int" and not f.truth and f.name not in wishes
     )
     found: Parts = {}
     if text or whole:
@@ -68,6 +69,8 @@ def _typed(
     name = layout.name
     role, why = _WHY.get(layout.family, (Role.NUMERIC, "its type is a number"))
     role, why = (Role.YES_NO, "its type is true or false") if layout.truth else (role, why)
+    if layout.labelled:
+        role, why = Role.CATEGORICAL, "its type is a category"
     reason = _keys(name, found) if wish is None and f"runs {name}" in found else None
     if reason is not None:
         return ColumnPlan(name, Role.ID, reason)

@@ -29,6 +29,7 @@ class Layout:
     family: str
     unit: str = ""  # of dates
     truth: bool = False  # true and false in every file
+    labelled: bool = False  # of a type of categories in some file
     cleaning: Cleaning | None = None  # what makes values of cells
 
     @property
@@ -138,7 +139,7 @@ def _layout(sources: Sequence[Source], name: str) -> Layout:
     family = _common(families, name)
     natural = Kind.CATEGORICAL if labelled or family == "text" else Kind.NUMERIC
     unit = max(units, key=UNITS.index) if units else ""
-    return Layout(name, natural, family, unit, truth)
+    return Layout(name, natural, family, unit, truth, labelled)
 
 
 def _common(families: Mapping[str, Source], name: str) -> str:

@@ -98,7 +98,7 @@ def test_a_node_that_tests_nothing_may_use_a_feature_in_the_wrong_direction(
 
 @given(share=st.sampled_from([0.5, 2 / 3, 0.66666667, 0.9, 0.99999999, 1.0]), n=st.integers(2, 30))
 def test_the_safe_precision_parts_the_same_rules(share: float, n: int) -> None:
-    table = Table.build({"x": range(n)}, [0, 1] + [0] * (n - 2))
+    table = Table.build({"x": range(7, n + 7)}, [0, 1] + [0] * (n - 2))
     problem = Problem.build(table, constraints=Constraints(min_precision=share))
     asked, safe = problem.limits.precision, safe_precision(problem)
     for covered in range(1, n + 1):

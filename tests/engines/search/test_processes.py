@@ -18,7 +18,7 @@ import opdt
 from opdt.errors import MemoryLimit
 
 shape, megabytes, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-opdt.discover({"x": range(40)}, [0, 1] * 20, max_depth=2)  # load what every search needs
+opdt.discover({"x": range(7, 47)}, [0, 1] * 20, max_depth=2)  # load what every search needs
 if megabytes:
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20,) * 2)

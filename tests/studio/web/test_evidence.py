@@ -11,6 +11,7 @@ import pytest
 import opdt
 from browser import choose, element, text_of, wait_for
 from opdt.analysis.permutation import format_p_value, permutation_test
+from opdt.errors import ColumnWarning
 from opdt.studio.web.panels.alternatives import exchange_sentence, list_alternatives
 from opdt.studio.web.panels.evidence import PAGE, result_words, wrong_parts
 from studio.web.opened import Asked, answered, open_dataset
@@ -100,7 +101,8 @@ def test_many_wrong_rows_come_in_pages_and_are_only_ever_text(page, noisy):
     answered(page, 1.1)
     rows = wait_for(lambda: texts(page, "[data-testid=wrong-row] th"))
     assert len(rows) == PAGE
-    solution = opdt.discover(noisy, "class", target=ATTACK, w=1.1, max_depth=2)
+    with pytest.warns(ColumnWarning, match="free text"):
+        solution = opdt.discover(noisy, "class", target=ATTACK, w=1.1, max_depth=2)
     wait_for(lambda: f"{int(solution.errors):,}" in text_of(page, "wrong-range"))
     assert solution.errors > 200
     assert "the first 200 are listed" in text_of(page, "wrong-range")
