@@ -20,6 +20,8 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+# Pages that take half a minute and more; what they show is tested elsewhere, too.
+LONG_PAGES = {"big-data.md", "rule-sets.md"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 RUN = {"opdt", "python", "cat", "head"}
@@ -174,7 +176,17 @@ def fixed_terminal(tmp_path, monkeypatch, data_folder):
 @pytest.mark.usefixtures("fixed_terminal")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dask.*")
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path,
+            id=path.relative_to(ROOT).as_posix(),
+            marks=[pytest.mark.slow] if path.name in LONG_PAGES else [],
+        )
+        for path in PAGES
+    ],
+)
 def test_every_block_of_the_page_runs_and_prints_what_is_shown(path, subtests, monkeypatch):
     # A real module, so that classes which a page defines can be pickled and found by name.
     module = ModuleType("page")

@@ -114,6 +114,6 @@ def test_ten_thousand_columns_are_no_trouble(opdt, folder):
     rows = [[*row, "ab"[row[0] < "2"]] for row in cells]
     lines = [",".join([*names, "y"]), *map(",".join, rows)]
     (folder / "wide.csv").write_text("\n".join(lines))
-    result = opdt("fit", "wide.csv", "--target", "y", "--depth", "1", "--quiet")
+    result = opdt("fit", "wide.csv", "--target", "y", "--depth", "1", "--paper", "--quiet")
     assert result.exit_code == 0
     assert result.stdout.startswith("IF c0 ")

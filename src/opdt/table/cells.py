@@ -123,7 +123,7 @@ def readings(column: pa.ChunkedArray, decimal: str = ".") -> Reading:
     if known == ANY:  # these are missing; are all others?
         column = unpadded(column)
         known = _of_first(column, decimal)
-    if known == ANY or known.is_text:
+    if known == ANY or known.is_text or len(column) - column.null_count <= _FEW:
         return known
     return known & (_shared(column, known, decimal) or _shared(unpadded(column), known, decimal))
 

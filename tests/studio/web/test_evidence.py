@@ -16,7 +16,7 @@ from opdt.studio.web.panels.evidence import PAGE, result_words, wrong_parts
 from studio.web.opened import Asked, answered, open_dataset
 
 ATTACK = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
-CELL = ATTACK.replace(" ", "/")  # as good an attack, and no free text
+CELL = "<img src=x onerror=document.title='owned'>"  # short: free text would be no feature
 N_ROWS = 900
 
 
