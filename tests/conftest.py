@@ -24,6 +24,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What a test needs beside Python is said once, by the folder or the fixture that it uses.
+FILES = {
+    "cluster": ("scale/test_dask.py", "scale/test_spark.py", "rules/test_lazy.py"),
+    "docs": ("test_documentation.py",),
+    "database": ("rules/test_sql_databases.py",),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by what it needs, so that `-m` can leave it out."""
+    for item in items:
+        path = item.path.as_posix()
+        for mark, ends in FILES.items():
+            if path.endswith(ends):
+                item.add_marker(mark)
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("property")
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path | None:
     """The folder with the paper's data: OPDT_DATA, or the one beside the checkout; else None."""

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.resources
-import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 import opdt
 
@@ -32,9 +33,18 @@ def test_the_package_says_that_it_is_typed():
 
 
 def test_the_version_is_the_same_everywhere():
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     assert opdt.__version__ == importlib.metadata.version("opdt")
-    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [opdt.__version__]
+    assert recipe["context"]["version"] == opdt.__version__
+
+
+def test_the_recipe_for_conda_needs_what_the_package_needs():
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    python, *others = recipe["requirements"]["run"]
+    assert python == "python >=${{ python_min }}"
+    assert project["requires-python"] == f">={recipe['context']['python_min']}"
+    assert [text.replace(" ", "") for text in others] == project["dependencies"]
 
 
 @pytest.fixture(scope="module")
