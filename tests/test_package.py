@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.resources
+import re
 import subprocess
 import sys
 import tomllib
@@ -59,3 +60,12 @@ def loaded_by_import() -> set[str]:
 def test_importing_opdt_does_not_load(package, loaded_by_import):
     assert "opdt" in loaded_by_import
     assert package not in loaded_by_import
+
+
+def test_the_page_of_the_api_lists_every_public_name():
+    """By the place where it is defined, and nothing that is not public."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (opdt\S*)$", page.partition("## Tables larger")[0], re.MULTILINE)
+    modules = {"baselines", "datasets", "plot", "__version__"}
+    public = {getattr(opdt, name) for name in opdt.__all__ if name not in modules}
+    assert sorted(listed) == sorted(f"{each.__module__}.{each.__qualname__}" for each in public)
