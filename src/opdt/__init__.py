@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import typing
 
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.engines import Engine, engine_names
 from opdt.errors import (
     EngineFailure,
