@@ -1,7 +1,7 @@
 # Every target builds .venv and installs what it needs by itself; nothing has to be set up first.
 PYTHON  ?= python3
 MARKERS ?= not slow
-QUICK   := not (slow or browser or cluster or database or docs or property)
+QUICK   := not (slow or browser or cluster or database or docs or process or property)
 WORKERS ?= auto
 ARGS    ?=
 
@@ -24,7 +24,7 @@ demo: $(VENV)/.stamp-run ## find a rule in real data and prove it the best
 test: $(VENV)/.stamp-test ## run the tests; MARKERS="slow or not slow" runs all, ARGS="-k word" some
 	@$(BIN)/pytest -m "$(MARKERS)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
-quick: $(VENV)/.stamp-test ## run what one runs while coding: no browser, cluster, database, page or random case
+quick: $(VENV)/.stamp-test ## run what one runs while coding: no browser, cluster, process, page or random case
 	@$(BIN)/pytest -q -m "$(QUICK)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 lint: $(VENV)/.stamp-test ## check style, formatting, types and layers

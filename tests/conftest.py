@@ -29,6 +29,32 @@ FILES = {
     "cluster": ("scale/test_dask.py", "scale/test_spark.py", "rules/test_lazy.py"),
     "docs": ("test_documentation.py",),
     "database": ("rules/test_sql_databases.py",),
+    "process": (
+        "baselines/test_contract.py",
+        "cli/test_app.py",
+        "engines/search/test_compilation.py",
+        "engines/search/test_processes.py",
+        "experiments/test_kill.py",
+        "experiments/test_runner.py",
+        "scale/test_local.py",
+        "studio/test_session.py",
+        "studio/test_takeaway.py",
+        "test_limits.py",
+    ),
+    "property": (  # those that draw their cases with NumPy; Hypothesis is known by itself
+        "analysis/test_both_paths.py",
+        "analysis/test_column_generation.py",
+        "analysis/test_path.py",
+        "analysis/test_permutation.py",
+        "engines/search/test_anytime.py",
+        "engines/search/test_collect.py",
+        "engines/search/test_search.py",
+        "engines/search/test_searcher.py",
+        "engines/test_exhaustive.py",
+        "scale/test_search.py",
+        "scale/test_search_cases.py",
+        "scale/test_search_refining.py",
+    ),
 }
 
 
@@ -39,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, ends in FILES.items():
             if path.endswith(ends):
                 item.add_marker(mark)
-        if "browser" in getattr(item, "fixturenames", ()):
+        if "browser" in getattr(item, "fixturenames", ()) or "studio/web" in path:
             item.add_marker("browser")
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
