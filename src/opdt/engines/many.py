@@ -53,6 +53,15 @@ class ManySolves:
         """
         return self.engine.solve(self.with_gains(gains), budget)
 
+    def improve(
+        self, start: Rule, gains: Any = None, *, budget: Budget | Clock | None = None
+    ) -> Solution:
+        """The best rule for these gains, or `start` where none is better.
+
+        Of several that are equally good any may come: ties are not decided.
+        """
+        return self.solve(gains, budget=budget, start=start)
+
     def reaches(
         self, value: float, gains: Any = None, *, budget: Budget | Clock | None = None
     ) -> bool | None:

@@ -26,6 +26,7 @@ from opdt.solution import Clock, Progress, Solution, Statistics, Status, StopRea
 from opdt.verdict import Evidence
 
 NOTHING = float("-inf")
+MOST = 2**58  # sums of values, with what decides ties in them, below which all prices work well
 
 
 class Prices(Protocol):
@@ -56,6 +57,9 @@ class Prices(Protocol):
         min_precision: Fraction | None = None,
     ) -> Answer:
         """The best rule at a price."""
+
+    def improve(self, w: Fraction, start: Rule) -> Answer:
+        """The best rule at a price, or `start` where none is better; ties may be undecided."""
 
     def evidence(self, rule: Rule | None) -> Evidence | None:
         """What the rows say about a rule; None without one, or where somebody else says it."""
@@ -92,7 +96,8 @@ class PrecisionSearch:
         pricer.told = self._told
         w = self._first_price()
         while not pricer.halted():
-            self._learn(w, pricer.solve(w, self._best and self._best.rule))
+            rule = None if self._best is None else self._best.rule
+            self._learn(w, pricer.solve(w) if rule is None else pricer.improve(w, rule))
             if self._infeasible or self._best is None or self._proven:
                 break
             w = _price(self._best)
@@ -118,14 +123,39 @@ class PrecisionSearch:
     def _decide_ties(self) -> None:
         """Of all rules of this precision the one with the most rows of its class.
 
-        At the price 1 the VI counts these rows, and no rule has a higher precision than demanded.
+        At a price a little below that of the precision these rules come first still, and among
+        them the more rows of the class the better. Where that price has too many digits, the
+        precision is demanded and the price is 1, at which the VI counts the rows of the class.
         """
         assert self._best is not None
-        precision = _precision(self._best)
-        answer = self._pricer.solve(Fraction(1), self._best.rule, min_precision=precision)
-        if answer.line is not None and answer.line.rule is not None:
-            self._best = answer.line
+        best, precision = self._best, _precision(self._best)
+        price = self._price_of_ties(best)
+        if price is None:
+            answer = self._pricer.solve(Fraction(1), best.rule, min_precision=precision)
+        else:
+            answer = self._pricer.solve(price, best.rule)
+        line = answer.line
+        if line is not None and line.rule is not None and _precision(line) == precision:
+            self._best = line
             self._record()
+
+    def _price_of_ties(self, best: Line) -> Fraction | None:
+        """A price at which the most precise rules have the largest VI, ordered by their right rows.
+
+        Let a / b be the price of the precision. There all rules have a VI of 0 or, in units of
+        1 / b, of -1 and less. With m times that and the number of right rows beside, every rule
+        of this precision is worth as many units as it has right rows, and any other one less than
+        `best`, if no rule has m more right rows than it: this is the VI at the price
+        (m a + 1) / (m b + 1), in other units. None where it has too many digits, or no end.
+        """
+        if not best.errors:
+            return None
+        total, depth = self._pricer.total, self._pricer.problem.structure.depth
+        a, b = _price(best).as_integer_ratio()
+        m = max(self._totals()) - best.correct + 1
+        if total**2 * (depth + 2) * (m * a + 1) >= MOST:
+            return None
+        return Fraction(m * a + 1, m * b + 1)
 
     # -- what is known -----------------------------------------------------------------------
 

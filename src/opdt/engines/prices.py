@@ -150,7 +150,15 @@ class Pricer:
         if min_precision is not None:
             solver = solver.limited(min_precision=min_precision)
         objective = replace(self._objective, w=w)
-        solution = solver.solve(objective, budget=self._left(), start=start)
+        return self._answer(solver.solve(objective, budget=self._left(), start=start))
+
+    def improve(self, w: Fraction, start: Rule) -> Answer:
+        """The best rule at the price `w`, or `start` where none is better; no tie is decided."""
+        objective = replace(self._objective, w=w)
+        return self._answer(self._solver.improve(start, objective, budget=self._left()))
+
+    def _answer(self, solution: Solution) -> Answer:
+        """What a solve has found; it is counted."""
         self.work.solves += 1
         self.work.nodes += solution.statistics.nodes
         finished = solution.stopped_by is StopReason.FINISHED

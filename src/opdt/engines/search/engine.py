@@ -115,6 +115,19 @@ class Searcher(ManySolves):
         run.search()
         return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
 
+    def improve(
+        self, start: Rule, gains: Any = None, *, budget: Budget | Clock | None = None
+    ) -> Solution:
+        """The best rule for these gains, or `start` where none is better; no tie is decided."""
+        problem, clock = self.with_gains(gains), _clock(budget)
+        # a rule that is known spares the search of a sample
+        switches = replace(self._switches, seeding=False)
+        run = Run(
+            problem, self._prepared, clock, switches, start=problem.lower(start), ties=False
+        )
+        run.search()
+        return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
+
     def reaches(
         self, value: float, gains: Any = None, *, budget: Budget | Clock | None = None
     ) -> bool | None:
