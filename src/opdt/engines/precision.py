@@ -2,7 +2,8 @@
 
 A precision p is that of a VI of 0 at the price 1 / (1 - p). So a rule is the most precise one when
 no rule has a VI above 0 at the price at which its own is 0. If one has, it is more precise, and its
-own price is tried next: Dinkelbach's method, in fractions, which ends after a few solves.
+own price is tried next: Dinkelbach's method, in fractions, which ends after a few solves. Quick
+looks without a proof come first, so that one or two solves are enough as a rule.
 
 Each solve also bounds the precision of every rule. Let B be a VI that no rule exceeds at the price
 w, and let a rule cover N rows, L of them errors: N - w L <= B, so that L / N >= (1 - B / N) / w.
@@ -58,8 +59,11 @@ class Prices(Protocol):
     ) -> Answer:
         """The best rule at a price."""
 
-    def improve(self, w: Fraction, start: Rule) -> Answer:
-        """The best rule at a price, or `start` where none is better; ties may be undecided."""
+    def improve(self, w: Fraction, start: Rule | None, *, proven: bool = True) -> Answer:
+        """The best rule at a price, or `start` where none is better; ties may be undecided.
+
+        Unless it must be `proven`, a quick look is enough.
+        """
 
     def evidence(self, rule: Rule | None) -> Evidence | None:
         """What the rows say about a rule; None without one, or where somebody else says it."""
@@ -94,16 +98,47 @@ class PrecisionSearch:
         """Search until the precision is proven, or a limit is reached."""
         pricer = self._pricer
         pricer.told = self._told
+        self._look()
+        while not (pricer.halted() or self._infeasible):
+            best = self._best
+            if best is None:
+                w = self._first_price()
+                self._learn(w, pricer.solve(w))
+                if self._best is None:
+                    break
+            elif self._proven:
+                self._decide_ties(best)
+                break
+            elif (price := self._price_of_ties(best)) is None:
+                self._learn(_price(best), pricer.improve(_price(best), best.rule))
+            elif self._settle(best, price):
+                break
+        return self._solution()
+
+    def _look(self) -> None:
+        """Quick looks for a precise rule to start from."""
         w = self._first_price()
-        while not pricer.halted():
-            rule = None if self._best is None else self._best.rule
-            self._learn(w, pricer.solve(w) if rule is None else pricer.improve(w, rule))
-            if self._infeasible or self._best is None or self._proven:
+        while not self._pricer.halted():
+            before = self._best
+            rule = None if before is None else before.rule
+            self._learn(w, self._pricer.improve(w, rule, proven=False))
+            if self._best is None or self._best is before or self._proven:
                 break
             w = _price(self._best)
-        if self._best is not None and self._proven and not pricer.halted():
-            self._decide_ties()
-        return self._solution()
+
+    def _settle(self, best: Line, price: Fraction) -> bool:
+        """Solve at the price of ties; whether `best` is proven to be as precise as a rule can be.
+
+        If so, the rule found is the first of its precision.
+        """
+        answer = self._pricer.solve(price, best.rule)
+        self._learn(price, answer)
+        line, precision = answer.line, _precision(best)
+        if line is None or not answer.proven or _precision(line) != precision:
+            return False
+        self._best, self._bound = line, precision
+        self._record()
+        return True
 
     # -- prices ------------------------------------------------------------------------------
 
@@ -120,39 +155,30 @@ class PrecisionSearch:
         objective = self._pricer.problem.objective
         return [int(objective.weights[~objective.wrong(c)].sum()) for c in objective.labels]
 
-    def _decide_ties(self) -> None:
-        """Of all rules of this precision the one with the most rows of its class.
+    def _decide_ties(self, best: Line) -> None:
+        """Of all rules of the precision of `best`, which none exceeds, the one of most right rows.
 
-        At a price a little below that of the precision these rules come first still, and among
-        them the more rows of the class the better. Where that price has too many digits, the
-        precision is demanded and the price is 1, at which the VI counts the rows of the class.
+        At the price 1 the VI counts the rows of the class.
         """
-        assert self._best is not None
-        best, precision = self._best, _precision(self._best)
-        price = self._price_of_ties(best)
-        if price is None:
-            answer = self._pricer.solve(Fraction(1), best.rule, min_precision=precision)
-        else:
-            answer = self._pricer.solve(price, best.rule)
-        line = answer.line
-        if line is not None and line.rule is not None and _precision(line) == precision:
-            self._best = line
+        answer = self._pricer.solve(Fraction(1), best.rule, min_precision=_precision(best))
+        if answer.line is not None and answer.line.rule is not None:
+            self._best = answer.line
             self._record()
 
     def _price_of_ties(self, best: Line) -> Fraction | None:
-        """A price at which the most precise rules have the largest VI, ordered by their right rows.
+        """A price a little below that of `best`, at which ties in precision are decided, too.
 
-        Let a / b be the price of the precision. There all rules have a VI of 0 or, in units of
-        1 / b, of -1 and less. With m times that and the number of right rows beside, every rule
-        of this precision is worth as many units as it has right rows, and any other one less than
-        `best`, if no rule has m more right rows than it: this is the VI at the price
-        (m a + 1) / (m b + 1), in other units. None where it has too many digits, or no end.
+        Let a / b be the price of `best`. A rule's VI there is a whole number of units of 1 / b: 0 if
+        it is as precise, 1 and more if it is more precise. Take m times that and add its right rows,
+        of which there are less than m: the more precise rules come first still, then those as
+        precise as `best` by their right rows, then the others. That is the VI at the price
+        (m a + 1) / (m b + 1), in other units. None where it would have too many digits.
         """
         if not best.errors:
             return None
         total, depth = self._pricer.total, self._pricer.problem.structure.depth
         a, b = _price(best).as_integer_ratio()
-        m = max(self._totals()) - best.correct + 1
+        m = max(self._totals()) + 1
         if total**2 * (depth + 2) * (m * a + 1) >= MOST:
             return None
         return Fraction(m * a + 1, m * b + 1)

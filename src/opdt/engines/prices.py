@@ -152,10 +152,14 @@ class Pricer:
         objective = replace(self._objective, w=w)
         return self._answer(solver.solve(objective, budget=self._left(), start=start))
 
-    def improve(self, w: Fraction, start: Rule) -> Answer:
-        """The best rule at the price `w`, or `start` where none is better; no tie is decided."""
+    def improve(self, w: Fraction, start: Rule | None, *, proven: bool = True) -> Answer:
+        """The best rule at the price `w`, or `start` where none is better; no tie is decided.
+
+        Unless it must be `proven`, only a quick look is taken.
+        """
         objective = replace(self._objective, w=w)
-        return self._answer(self._solver.improve(start, objective, budget=self._left()))
+        found = self._solver.improve(start, objective, budget=self._left(), proven=proven)
+        return self._answer(found)
 
     def _answer(self, solution: Solution) -> Answer:
         """What a solve has found; it is counted."""

@@ -116,16 +116,23 @@ class Searcher(ManySolves):
         return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
 
     def improve(
-        self, start: Rule, gains: Any = None, *, budget: Budget | Clock | None = None
+        self,
+        start: Rule | None,
+        gains: Any = None,
+        *,
+        budget: Budget | Clock | None = None,
+        proven: bool = True,
     ) -> Solution:
-        """The best rule for these gains, or `start` where none is better; no tie is decided."""
+        """The best rule for these gains, or `start` where none is better; no tie is decided.
+
+        Unless it must be `proven`, only a quick look is taken.
+        """
         problem, clock = self.with_gains(gains), _clock(budget)
-        # a rule that is known spares the search of a sample
-        switches = replace(self._switches, seeding=False)
-        run = Run(
-            problem, self._prepared, clock, switches, start=problem.lower(start), ties=False
-        )
-        run.search()
+        coded = None if start is None else problem.lower(start)
+        # a rule that is known spares the search for one to start from
+        switches = replace(self._switches, seeding=not proven)
+        run = Run(problem, self._prepared, clock, switches, start=coded, ties=False)
+        run.search() if proven else run.look()
         return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
 
     def reaches(

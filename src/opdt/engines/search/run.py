@@ -336,6 +336,19 @@ class Run:
         self.note(hurry=True)
         self.recorder.improved(self.incumbent, self._vi_value(), self._vi_bound(), final=True)
 
+    def look(self) -> None:
+        """Look for a good rule, without a proof."""
+        try:
+            self.watch()
+            if not self.halted():
+                self._empty()
+                self.method.look()
+        except (KeyboardInterrupt, Halted) as ended:
+            if isinstance(ended, KeyboardInterrupt):
+                self.stopped_by = StopReason.INTERRUPTED
+            self.halt()
+        self.note(hurry=True)
+
     def _empty(self) -> None:
         """The rule without a condition, which covers every row."""
         if not self.prepared.fits(()):

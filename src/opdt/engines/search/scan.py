@@ -50,6 +50,7 @@ FEW_LABELS = 8  # classes whose gains are kept
 MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
+LOOK = 100_000_000  # steps of a look for a good rule, at most
 AT_ONCE = 64  # parts of a box that are settled with it, at most
 NEAR = 4  # if their bounds are above the best value by one part in so many, at most
 TOGETHER = 16  # axes whose intervals are settled by one piece of work
@@ -213,16 +214,33 @@ class Scan:
                 steps += self._begin(agenda, at, task, size)
         run.work(agenda, run.clock.budget.n_threads, inline=steps < TINY)
 
-    def _begin(self, agenda: Agenda, at: int, task: Task, size: int) -> int:
-        """Put the sets of axes of one task on the agenda; returns how many steps that may take."""
+    def look(self) -> None:
+        """Offer the best rules exactly between coarse bins, where that is quick."""
+        run, spent = self.run, 0
+        for size in range(1, run.problem.structure.depth + 1):
+            for at, task in enumerate(self.tasks):
+                step, each = self._first(at, task, size)
+                axes = self._layer(step).axes
+                for sets in self._sets.batches(axes, size, max(1, LOOK // (8 * each))):
+                    spent += len(sets) * each
+                    run.watch()
+                    if spent > LOOK or run.halted():
+                        return
+                    self.count_now(None, step, sets)
+
+    def _first(self, at: int, task: Task, size: int) -> tuple[Step, int]:
+        """How the sets of axes of one task are counted first, and the steps that each takes."""
         n_rows = self.run.problem.table.n_rows
         ladder = LADDER[size]
         if size in QUICK and n_rows < 4 * ladder[0] ** size:
             ladder = (QUICK[size], *ladder)
-        each = n_rows + 8 * prod([min(ladder[0], 30)] * size)
-
         most = self.run.ceiling + self.run.scores.offset(size)
-        step = Step(at, task, size, ladder, most)
+        return Step(at, task, size, ladder, most), n_rows + 8 * prod([min(ladder[0], 30)] * size)
+
+    def _begin(self, agenda: Agenda, at: int, task: Task, size: int) -> int:
+        """Put the sets of axes of one task on the agenda; returns how many steps that may take."""
+        step, each = self._first(at, task, size)
+        most = step.most
 
         def works() -> Iterator[Work]:
             layer = self._layer(step)
