@@ -25,6 +25,7 @@ from opdt.table import Table
 if typing.TYPE_CHECKING:
     from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
     from opdt.analysis.claims import claim
+    from opdt.analysis.demands import coverage_path, precision_path
     from opdt.analysis.frontier import pareto_frontier
     from opdt.analysis.groups import boruta_groups, correlation_groups, importance_groups
     from opdt.analysis.intervals import holdout_report
@@ -74,6 +75,7 @@ __all__ = [
     "boruta_groups",
     "claim",
     "correlation_groups",
+    "coverage_path",
     "discover",
     "diverse_rules",
     "engine_names",
@@ -81,6 +83,7 @@ __all__ = [
     "importance_groups",
     "pareto_frontier",
     "permutation_test",
+    "precision_path",
     "rashomon_set",
     "read_rule",
     "read_structure",
@@ -108,11 +111,13 @@ _LATER = {
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
+    "coverage_path": "opdt.analysis.demands",
     "diverse_rules": "opdt.analysis.alternatives",
     "holdout_report": "opdt.analysis.intervals",
     "importance_groups": "opdt.analysis.groups",
     "pareto_frontier": "opdt.analysis.frontier",
     "permutation_test": "opdt.analysis.permutation",
+    "precision_path": "opdt.analysis.demands",
     "rashomon_set": "opdt.analysis.alternatives",
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
 from opdt.analysis.shuffling import Shuffler
-from opdt.arguments import resolve_demands, start_clock
+from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
@@ -137,9 +137,9 @@ def permutation_test(
     ----------
     X, y
         As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `roles`, `engine`,
-        `time_limit`, `n_jobs` and `budget`. Time and threads are for all searches together,
-        nodes and memory for each.
+        `structure`, `groups`, `target`, `min_coverage`, `min_precision`, `constraints`,
+        `sample_weight`, `roles`, `engine`, `time_limit`, `n_jobs` and `budget`. Time and threads
+        are for all searches together, nodes and memory for each.
     n_permutations : int
         The smallest p-value is 1 / (1 + n_permutations).
     strata : name of a column of X, or array-like of shape (n_rows,), optional
@@ -192,10 +192,7 @@ def permutation_test(
     """
     clock = start_clock(budget, time_limit, n_jobs)
     plan, chosen = _plan(n_permutations, alpha, early_stop, keep_values), get_engine(engine)
-    settings["constraints"] = resolve_demands(objective, settings.get("constraints"))
-    if objective != "vi":
-        settings["w"] = 1  # at the price 1 the VI is the number of correct rows
-    problem = build_problem(X, y, **settings)
+    problem = build_problem(X, y, objective, **settings)
     if objective == "precision":
         if keep_values:
             raise InputError(
