@@ -65,7 +65,8 @@ def check(given: dict[str, Any], levels: list[float], objective: str) -> None:
 @examples(20)
 def test_each_point_is_what_discover_finds_for_its_demand(objective, data, levels):
     emphasis = EMPHASES[data.draw(st.sampled_from(DRAWN))]
-    problem = data.draw(small_problems(**emphasis, max_rules=1500))
+    exact = ("none", "integers", "decimals")  # others are rounded to the units of prices
+    problem = data.draw(small_problems(**emphasis, weights=exact, max_rules=1500))
     note(describe(problem))
     check(free(problem), levels, objective)
 
@@ -80,7 +81,7 @@ def test_a_rule_settles_all_demands_that_it_meets():
     assert path.at(0.6) is path.points[1]
     assert path.columns()["covered"] == [2, 8]
     other = path.evaluate({"age": [21, 55, 56]}, ["well", "ill", "well"])
-    assert [(p.covered, p.errors) for p in other] == [(2, 1), (2, 1)]
+    assert [(p.covered, p.errors) for p in other] == [(2, 1), (3, 2)]
 
 
 def test_limits_among_the_constraints_hold_for_every_point():

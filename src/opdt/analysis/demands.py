@@ -6,7 +6,7 @@ itself, so each search settles a whole stretch of demands.
 
 The largest rules of each precision all lie on the Pareto frontier (`opdt.analysis.frontier`): a
 rule of fewer errors and at least as many right rows is more precise, too. The most precise rules of
-each coverage need not, because errors count as covered rows. So both are searched for by themselves.
+each coverage need not, because errors count as covered rows. So both are searched for.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class DemandPath:
 
     def __str__(self) -> str:
         if not self.points:
-            return "no rule meets the constraints"
+            return "no rule " + ("meets the constraints" if self.complete else "was found in time")
         rows = [(f"{100 * p.least:.4g} %", *p.words()) for p in self.points]
         return text_table((f"least {self.demand}", *Judged.TITLES), rows)
 
@@ -308,7 +308,8 @@ def _listed(name: str, demands: Any) -> list[Any]:
         raise InputError(f"'{name}' must be a list of numbers, got {demands!r}.")
     listed = list(demands)
     for each in listed:
-        if isinstance(each, bool) or not isinstance(each, Real) or not 0 < each < math.inf:
+        is_number = isinstance(each, Real) and not isinstance(each, bool)
+        if not is_number or not 0 < each < math.inf:
             raise InputError(f"'{name}' must be numbers above 0, got {each!r}.")
     if not listed:
         raise InputError(f"'{name}' must have at least one number, got none.")

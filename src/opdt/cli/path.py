@@ -161,9 +161,7 @@ def path(
     return _exit_code(found)
 
 
-def _kind(
-    aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: float | None
-) -> str:
+def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: float | None) -> str:
     """What is listed: "frontier", or the best rules of an objective."""
     from opdt.errors import InputError
 
@@ -241,7 +239,7 @@ def _show(
 
     console = stdout()
     if not len(found):
-        console.print("No rule meets the constraints.")
+        console.print("No rule meets the constraints." if found.complete else _proof(found))
         return
     console.print(_grid(found, held, verdicts))
     if not quiet:

@@ -109,7 +109,7 @@ class PrecisionSearch:
             elif self._proven:
                 self._decide_ties(best)
                 break
-            elif (price := self._price_of_ties(best)) is None:
+            elif (price := price_of_ties(pricer, best)) is None:
                 self._learn(_price(best), pricer.improve(_price(best), best.rule))
             elif self._settle(best, price):
                 break
@@ -147,13 +147,8 @@ class PrecisionSearch:
 
         A rule that is no better than all rows is worth nothing there, and any better one shows.
         """
-        totals, total = self._totals(), self._pricer.total
+        totals, total = _totals(self._pricer), self._pricer.total
         return Fraction(total, total - max(totals)) if max(totals) < total else Fraction(1)
-
-    def _totals(self) -> list[int]:
-        """The weight of each class that a rule may have, in units."""
-        objective = self._pricer.problem.objective
-        return [int(objective.weights[~objective.wrong(c)].sum()) for c in objective.labels]
 
     def _decide_ties(self, best: Line) -> None:
         """Of all rules of the precision of `best`, which none exceeds, the one of most right rows.
@@ -164,24 +159,6 @@ class PrecisionSearch:
         if answer.line is not None and answer.line.rule is not None:
             self._best = answer.line
             self._record()
-
-    def _price_of_ties(self, best: Line) -> Fraction | None:
-        """A price a little below that of `best`, at which ties in precision are decided, too.
-
-        Let a / b be the price of `best`. A rule's VI there is a whole number of units of 1 / b: 0 if
-        it is as precise, 1 and more if it is more precise. Take m times that and add its right rows,
-        of which there are less than m: the more precise rules come first still, then those as
-        precise as `best` by their right rows, then the others. That is the VI at the price
-        (m a + 1) / (m b + 1), in other units. None where it would have too many digits.
-        """
-        if not best.errors:
-            return None
-        total, depth = self._pricer.total, self._pricer.problem.structure.depth
-        a, b = _price(best).as_integer_ratio()
-        m = max(self._totals()) + 1
-        if total**2 * (depth + 2) * (m * a + 1) >= MOST:
-            return None
-        return Fraction(m * a + 1, m * b + 1)
 
     # -- what is known -----------------------------------------------------------------------
 
@@ -205,7 +182,7 @@ class PrecisionSearch:
 
     def _ceiling(self) -> Fraction:
         """All rows of a class, in as few rows as may be covered."""
-        return min(Fraction(1), Fraction(max(self._totals()), self._least))
+        return min(Fraction(1), Fraction(max(_totals(self._pricer)), self._least))
 
     @property
     def _proven(self) -> bool:
@@ -256,3 +233,28 @@ def _precision(line: Line) -> Fraction:
 def _price(line: Line) -> Fraction:
     """The price at which a rule's VI is 0; it has errors."""
     return Fraction(line.covered, line.errors)
+
+
+def _totals(pricer: Prices) -> list[int]:
+    """The weight of each class that a rule may have, in units."""
+    objective = pricer.problem.objective
+    return [int(objective.weights[~objective.wrong(c)].sum()) for c in objective.labels]
+
+
+def price_of_ties(pricer: Prices, best: Line) -> Fraction | None:
+    """A price a little below that of `best`, at which ties in precision are decided, too.
+
+    Let a / b be the price of `best`. A rule's VI there is a whole number of units of 1 / b: 0 if it
+    is as precise, 1 and more if it is more precise. Take m times that and add its right rows, of
+    which there are less than m: the more precise rules come first still, then those as precise as
+    `best` by their right rows, then the others. That is the VI at the price (m a + 1) / (m b + 1),
+    in other units. None where it would have too many digits, or `best` has no error.
+    """
+    if not best.errors:
+        return None
+    total, depth = pricer.total, pricer.problem.structure.depth
+    a, b = _price(best).as_integer_ratio()
+    m = max(_totals(pricer)) + 1
+    if total**2 * (depth + 2) * (m * a + 1) >= MOST:
+        return None
+    return Fraction(m * a + 1, m * b + 1)

@@ -109,9 +109,7 @@ def priced_tasks(whole: Task, prices: Mapping[int, UnitPrice]) -> list[Task]:
             name: getattr(groups, name)[at : at + 1]
             for name in ("labels", "right", "wrong", "plus", "minus")
         }
-        single = whole._replace(
-            groups=groups._replace(**one), plus=one["plus"], minus=one["minus"]
-        )
+        single = whole._replace(groups=groups._replace(**one), plus=one["plus"], minus=one["minus"])
         price = prices.get(label)
         tasks.append(single if price is None else single.priced(price))
     return tasks

@@ -146,7 +146,7 @@ class Regions:
         if self._worth is None:
             return True
         gain, loss = self._worth
-        return gain * right - loss * max(wrong, least - right) >= goal
+        return bool(gain * right - loss * max(wrong, least - right) >= goal)
 
     def piece(self, region: Region) -> Piece:
         """The rows of a region for the exact kernels, with their true gains."""

@@ -617,8 +617,9 @@ def bound_places(
 ) -> Any:  # fmt: skip
     """The largest bound over all places of the ordered dimensions, and the best exact corner.
 
-    A corner's gain is its true one, and it is within the limits. `low` and `high` (k,) receive the box of the places alive, `corner` (k,) the loosest places that
-    the best corner covers (-1 in the other dimensions).
+    A corner's gain is its true one, and it is within the limits. `low` and `high` (k,) receive the
+    box of the places alive, `corner` (k,) the loosest places that the best corner covers (-1 in
+    the other dimensions).
     """
     plus, minus = groups.plus[p], groups.minus[p]
     right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
