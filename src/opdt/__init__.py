@@ -33,8 +33,14 @@ from opdt.verdict import Verdict
 if typing.TYPE_CHECKING:
     from opdt import baselines, datasets, plot
     from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
+<<<<<<< HEAD
     from opdt.analysis.claims import Claim, claim
     from opdt.analysis.frontier import ParetoFrontier, pareto_frontier
+=======
+    from opdt.analysis.claims import claim
+    from opdt.analysis.demands import coverage_path, precision_path
+    from opdt.analysis.frontier import pareto_frontier
+>>>>>>> h-c
     from opdt.analysis.groups import boruta_groups, correlation_groups, importance_groups
     from opdt.analysis.intervals import HoldoutReport, holdout_report
     from opdt.analysis.path import WeightPath, weight_path
@@ -97,7 +103,11 @@ __all__ = [
     "boruta_groups",
     "claim",
     "correlation_groups",
+<<<<<<< HEAD
     "datasets",
+=======
+    "coverage_path",
+>>>>>>> h-c
     "discover",
     "diverse_rules",
     "engine_names",
@@ -105,7 +115,11 @@ __all__ = [
     "importance_groups",
     "pareto_frontier",
     "permutation_test",
+<<<<<<< HEAD
     "plot",
+=======
+    "precision_path",
+>>>>>>> h-c
     "rashomon_set",
     "read_rule",
     "read_structure",
@@ -139,11 +153,13 @@ _LATER = {
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
+    "coverage_path": "opdt.analysis.demands",
     "diverse_rules": "opdt.analysis.alternatives",
     "holdout_report": "opdt.analysis.intervals",
     "importance_groups": "opdt.analysis.groups",
     "pareto_frontier": "opdt.analysis.frontier",
     "permutation_test": "opdt.analysis.permutation",
+    "precision_path": "opdt.analysis.demands",
     "rashomon_set": "opdt.analysis.alternatives",
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",

@@ -486,6 +486,48 @@ def test_the_optima_of_permutations_are_found_where_the_observed_one_is_zero(eng
     assert test.null_values.tolist() == best
 
 
+# -- other objectives ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"objective": "precision", "min_coverage": 0.15},
+        {"objective": "precision", "min_coverage": 2},
+        {"objective": "precision", "min_coverage": 6, "target": 1},
+        {"objective": "coverage", "min_precision": 0.7, "target": 1},
+    ],
+)
+def test_a_hit_is_a_table_of_shuffled_labels_in_which_discover_finds_a_rule_as_good(asked):
+    columns, labels = noise(3)
+    labels = np.where(columns["age"] > 0.85, 1, labels)
+    n = 30
+    test = permutation_test(columns, labels, n_permutations=n, early_stop=False, **asked)
+    best = discover(columns, labels, **asked)
+    assert (test.solution.rule, test.solution.objective) == (best.rule, asked["objective"])
+    problem = Problem.build(Table.build(columns, labels))
+    shuffler = Shuffler.of(problem, 0, None, None)
+    shuffled = [
+        discover(
+            columns,
+            problem.table.classes[shuffler.objective(index).classes],
+            engine="exhaustive",
+            **asked,
+        )
+        for index in range(n)
+    ]
+    # of equally precise rules the one with more rows of its class is the better one
+    order = [(each.value, each.covered - each.errors) for each in shuffled]
+    hits = sum(each >= (best.value, best.covered - best.errors) for each in order)
+    assert 0 < hits < n
+    assert (test.hits, test.n_undecided, test.p_value) == (hits, 0, (1 + hits) / (1 + n))
+
+
+def test_the_optima_of_shuffled_tables_are_not_kept_for_the_precision():
+    with pytest.raises(InputError, match="'keep_values' cannot be given beside objective"):
+        permutation_test({"x": [1, 2]}, [0, 1], objective="precision", keep_values=True)
+
+
 def test_a_genuine_error_of_a_search_is_no_hit(monkeypatch):
     def fail(*arguments, **settings):
         raise InputError("something is wrong with the data.")

@@ -35,6 +35,18 @@ def drawn(columns, labels, counts):
     return {name: values[rows] for name, values in columns.items()}, labels[rows]
 
 
+def test_the_most_precise_rules_of_weighted_rows_are_those_of_the_drawn_rows():
+    columns, labels = clinic()
+    weights = np.where(labels, 2.5, 1.0)
+    asked = {"objective": "precision", "target": True, "max_depth": 1}
+    found = stability(columns, labels, n_bootstrap=5, sample_weight=weights, **asked)
+    for index, rule in enumerate(found.rules):
+        counts = draw_counts(80, 0, index)
+        rows = drawn(columns, labels, counts)
+        assert rule == discover(*rows, sample_weight=np.repeat(weights, counts), **asked).rule
+    assert found.solution.objective == "precision"
+
+
 # -- the resampled problem -------------------------------------------------------------------
 
 
@@ -87,6 +99,8 @@ def test_a_resampled_problem_is_the_problem_of_the_table_read_anew(problem, seed
         {"max_depth": 3, "w": 2.5, "target": True},
         {"structure": ["cat", "num"]},
         {"constraints": {"required": ["height"], "missing_conditions": True, "subsets": True}},
+        {"objective": "precision", "target": True, "min_coverage": 0.1},
+        {"objective": "coverage", "min_precision": 0.9},
     ],
 )
 def test_every_bootstrap_finds_what_discover_finds_in_the_drawn_rows(settings):

@@ -21,7 +21,8 @@ age,state
 60,ill
 """
 PATH = ("path", "states.csv", "--target", "state", "--engine", "exhaustive")
-ILL = (*PATH, "--class", "ill", "--depth", "1")
+PLAIN = (*PATH, "--class", "ill", "--depth", "1")
+ILL = (*PLAIN, "--objective", "vi")
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,38 @@ def test_the_segments_are_listed_with_their_proof(opdt):
     assert "about the rows, not about the search" in note
     assert empty == ""
     assert proof.startswith("proven: no allowed rule has a larger VI at any of these prices (")
+
+
+def test_the_most_precise_rule_of_each_coverage_is_listed_unless_something_else_is_asked(opdt):
+    *table, _, proof, note = lines(opdt(*PLAIN))
+    assert table[0].split()[:4] == ["least", "coverage", "covered", "errors"]
+    assert [line.split()[:6] for line in table[1::2]] == [
+        ["1", "%", "2", "0", "100.0", "%"],
+        ["30", "%", "8", "2", "75.0", "%"],
+    ]
+    assert proof.startswith("proven: no allowed rule of the same least coverage is more precise (")
+    assert "about the rows, not about the search" in note
+
+
+def test_the_path_holds_the_rule_that_fit_shows(opdt):
+    """Three wells of nine: without '--class' it is for the rarer class, as in `opdt fit`."""
+    plain = ("--target", "state", "--engine", "exhaustive", "--quiet")
+    result = opdt("path", "states.csv", *plain[:-1], "--json", "-")
+    assert "the rules are for well, the rarer of two classes" in result.stderr
+    content = json.loads(result.stdout)
+    least, rule = max((p["least"], p["rule"]) for p in content["points"] if p["least"] <= 0.05)
+    fitted = json.loads(opdt("fit", "states.csv", *plain, "--json", "-").stdout)
+    assert rule["conditions"] == fitted["conditions"]
+    assert (rule["label"], fitted["label"], least) == ("well", "well", 0.01)
+
+
+def test_the_largest_rule_of_each_precision_is_listed_where_coverage_is_the_objective(opdt):
+    result = opdt(*PLAIN, "--objective", "coverage", "--quiet")
+    assert [line.split()[:4] for line in lines(result)[1::2]] == [
+        ["50", "%", "9", "3"],
+        ["70", "%", "8", "2"],
+        ["80", "%", "2", "0"],
+    ]
 
 
 def test_a_path_may_end_at_a_price(opdt):
@@ -108,6 +141,9 @@ def test_without_time_it_says_what_is_not_proven(opdt):
     result = opdt(*ILL, "--time-limit", 0)
     assert result.exit_code == 3
     assert "not proven (time limit): 1 of 1 segments may have a better rule" in result.stdout
+    plain = opdt(*PLAIN, "--time-limit", 0)
+    assert plain.exit_code == 3
+    assert "not proven (time limit): rules may be missing" in plain.stdout
 
 
 def test_constraints_that_no_rule_meets_exit_with_3(opdt):
@@ -118,10 +154,11 @@ def test_constraints_that_no_rule_meets_exit_with_3(opdt):
 
 def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
     (folder / "same.csv").write_text("a,b,y\n1,2,x\n1,2,x\n1,2,z\n2,2,x\n2,2,x\n2,2,z\n")
-    result = opdt("path", "same.csv", "--target", "y", "--engine", "exhaustive", "--json", "-")
+    asked = ("path", "same.csv", "--target", "y", "--engine", "exhaustive", "--paper")
+    result = opdt(*asked, "--json", "-")
     last = json.loads(result.stdout)["segments"][-1]
     assert (last["rule"], last["precision"], last["covered"]) == (None, None, 0)
-    shown = opdt("path", "same.csv", "--target", "y", "--engine", "exhaustive")
+    shown = opdt(*asked)
     assert lines(shown)[-4].split()[-2:] == ["no", "rule"]
     assert math.isclose(last["w_from"], 3)
 
@@ -133,6 +170,10 @@ def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
         (["--engine", "bsccart"], ["'engine' 'bsccart' proves nothing"]),
         (["--w-max", "0"], ["'w_max' must be"]),
         (["--w-max", "5", "--frontier"], ["'--w-max' has no meaning beside '--frontier'"]),
+        (["--w-max", "5", "--objective", "coverage"], ["beside '--objective coverage'; drop one"]),
+        (["--frontier", "--objective", "precision"], ["'--frontier' has no meaning beside"]),
+        (["--objective", "lift"], ["'--objective' must be 'vi', 'precision' or 'coverage'"]),
+        (["--paper", "--class", "ill"], ["'--class' cannot be given beside '--paper'"]),
         (["--test", "states.csv", "--hold-out", "0.2"], ["two ways to the same end"]),
         (["--json", "states.csv"], ["is the input"]),
         (["--plot", "nowhere/path.png"], ["folder that does not exist"]),

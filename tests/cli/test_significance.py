@@ -35,21 +35,32 @@ def test(folder):
 
 def test_rule_test_stability_and_claim_are_shown(test):
     result = test("many.csv", *QUICK)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert "the rarer of two classes; '--class' names another" in result.stderr
     shown = result.stdout
     assert shown.startswith("IF   age ")
     assert "Is it better than chance?\np-value       0.010, the smallest" in shown
     assert "Would other rows give the same rule?\nbootstraps     10\n" in shown
     assert "What does it do on rows" not in shown
-    claim = shown.partition("What may be claimed\n")[2].replace("\n", " ")
+    claim = " ".join(shown.partition("What may be claimed\n")[2].split())
     assert "a rule as good is rare (p = 0.010" in claim
     assert "Not shown: that 100.0%, the precision on the rows" in claim
 
 
 def test_quiet_prints_the_claim_alone(test):
     result = test("many.csv", *QUICK, "--quiet")
-    assert result.stdout.startswith("No rule of the kind searched has a larger VI")
+    assert result.stdout.startswith("No rule of the kind searched has a higher precision")
     assert "p-value" not in result.stdout
+    result = test("many.csv", *QUICK, "--quiet", "--paper")
+    assert result.stdout.startswith("No rule of the kind searched has a larger VI")
+
+
+def test_the_rule_tested_is_the_one_that_fit_shows(test, opdt):
+    asked = ("many.csv", *QUICK[:2], "--depth", 1, "--min-coverage", 0.2)
+    fitted = opdt("fit", *asked, "--quiet").stdout.strip()
+    shown = test(*asked, "--permutations", 39, "--bootstraps", 0).stdout
+    assert " ".join(shown.partition("\n\n")[0].split()) == fitted
+    assert "no allowed rule with enough rows is more precise" in shown
 
 
 def test_held_out_rows_are_not_searched(test, folder):
@@ -73,6 +84,7 @@ def test_the_rule_is_written_with_the_evidence(test, folder):
     info = json.loads((folder / "rule.json").read_text())["info"]
     assert (info["p_value"], info["permutations"], info["bootstraps"]) == (0.01, 99, 10)
     assert info["held_out_rows"] == 12
+    assert (info["objective"], info["value"]) == ("precision", 1)
     assert info["may_claim"].endswith(".")
     assert read_rule("rule.json").features == ("age",)
 
@@ -85,10 +97,10 @@ def test_a_time_limit_is_shared(test):
 
 def test_without_a_rule_the_code_says_so(test, folder):
     (folder / "flat.csv").write_text("x,state\n" + "1,a\n1,b\n" * 5 + "2,a\n2,b\n")
-    result = test("flat.csv", *QUICK)
+    result = test("flat.csv", *QUICK, "--paper")
     assert result.exit_code == 3
     assert "p-value       1.000" in result.stdout
-    result = test("flat.csv", *QUICK, "--json", "rule.json")
+    result = test("flat.csv", *QUICK, "--paper", "--json", "rule.json")
     assert "there is no rule" in result.stderr
 
 
@@ -97,6 +109,8 @@ def test_without_a_rule_the_code_says_so(test, folder):
     [
         (("many.csv", *QUICK, "--hold-out", 0.2, "--test", "many.csv"), "choose one"),
         (("many.csv", *QUICK, "--alpha", 2), "'alpha'"),
+        (("many.csv", *QUICK, "--objective", "coverage"), "needs a 'min_precision'"),
+        (("many.csv", *QUICK, "--objective", "precision", "--w", 3), "drop one"),
         (("many.csv", *QUICK, "--strata", "town"), "town"),
         (("many.csv", *QUICK, "--json", "many.csv"), "is the input"),
     ],

@@ -11,11 +11,13 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from analysis.enumerated import arguments
-from engines.search.support import examples
+from engines.search.support import examples, make_eager, switches
 from naive import Naive, naive, says
 from opdt import discover
+from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
+from opdt.engines.search import SearchEngine, polish
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.solution import Budget, Status, StopReason
@@ -45,10 +47,8 @@ def counted(given: dict[str, Any]) -> Problem:
     return Pricer(Problem.build(given["X"], **settings), "search", Budget()).problem
 
 
-@pytest.mark.parametrize("engine", ["search", "exhaustive"])
-@given(data=st.data())
-@examples(60)
-def test_the_most_precise_rule_is_that_of_the_slow_twin(engine, data):
+def check_most_precise(data: st.DataObject, engine: str | Engine) -> None:
+    """Compare the most precise rule of any problem with that of the slow twin."""
     emphasis = data.draw(st.sampled_from(DRAWN))
     problem = data.draw(small_problems(**EMPHASES[emphasis], max_rules=1500))
     note(describe(problem))
@@ -68,6 +68,27 @@ def test_the_most_precise_rule_is_that_of_the_slow_twin(engine, data):
     assert solution.value == solution.bound == float(answer.value)
     assert says(solution.rule, answer, twin)
     assert (solution.covered, solution.errors) == (float(answer.covered), float(answer.errors))
+
+
+@pytest.mark.parametrize("engine", ["search", "exhaustive"])
+@given(data=st.data())
+@examples(60)
+def test_the_most_precise_rule_is_that_of_the_slow_twin(engine, data):
+    check_most_precise(data, engine)
+
+
+@pytest.mark.parametrize("few_steps", [True, False])
+def test_the_most_precise_rule_on_cells_is_that_of_the_slow_twin(few_steps, monkeypatch):
+    make_eager(monkeypatch)
+    if not few_steps:
+        monkeypatch.setattr(polish, "FEW_STEPS", -1)
+
+    @given(data=st.data())
+    @examples(60)
+    def agrees(data: st.DataObject) -> None:
+        check_most_precise(data, SearchEngine(switches=data.draw(switches(0))))
+
+    agrees()
 
 
 @given(problem=small_problems(max_rules=1500), precision=st.sampled_from([0.5, 2 / 3, 0.8, 1.0]))

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
 from opdt.analysis.shuffling import Shuffler
-from opdt.arguments import resolve_demands, start_clock
+from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
-from opdt.engines.precision import most_precise
-from opdt.engines.prices import Pricer
+from opdt.engines.precision import most_precise, price_of_ties
+from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError, OpdtWarning
 from opdt.problem import Objective, Problem
 from opdt.problem.objective import as_written
@@ -137,9 +137,9 @@ def permutation_test(
     ----------
     X, y
         As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `roles`, `engine`,
-        `time_limit`, `n_jobs` and `budget`. Time and threads are for all searches together,
-        nodes and memory for each.
+        `structure`, `groups`, `target`, `min_coverage`, `min_precision`, `constraints`,
+        `sample_weight`, `roles`, `engine`, `time_limit`, `n_jobs` and `budget`. Time and threads
+        are for all searches together, nodes and memory for each.
     n_permutations : int
         The smallest p-value is 1 / (1 + n_permutations).
     strata : name of a column of X, or array-like of shape (n_rows,), optional
@@ -161,7 +161,8 @@ def permutation_test(
         Takes longer; the p-value is the same.
     objective : str
         "vi", "precision" or "coverage", as in `discover`; the rule is the best one in it, and a
-        permutation is a hit if any rule is as good. With "precision" there are no `null_values`.
+        permutation is a hit if any rule is as good. With "precision" that is a rule which is more
+        precise, or as precise with at least as many rows of its class; there are no `null_values`.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 
@@ -192,41 +193,50 @@ def permutation_test(
     """
     clock = start_clock(budget, time_limit, n_jobs)
     plan, chosen = _plan(n_permutations, alpha, early_stop, keep_values), get_engine(engine)
-    settings["constraints"] = resolve_demands(objective, settings.get("constraints"))
-    if objective != "vi":
-        settings["w"] = 1  # at the price 1 the VI is the number of correct rows
-    problem = build_problem(X, y, **settings)
+    problem = build_problem(X, y, objective, **settings)
     if objective == "precision":
         if keep_values:
             raise InputError(
                 "'keep_values' cannot be given beside objective 'precision', whose test asks only "
                 "whether a rule is as precise; leave it out."
             )
-        problem, solution = _most_precise(problem, chosen, clock)
+        problem, solution, goal = _most_precise(problem, chosen, clock)
     else:
         limits = replace(clock.budget, seconds=_left(clock))
         solution = replace(chosen.solve(problem, limits), objective=objective)
+        goal = solution.value
     return permute(
         problem,
         chosen,
         clock,
         solution,
+        goal=goal,
         plan=plan,
         shuffler=Shuffler.of(problem, check_seed(seed), strata, weights_follow),
         tell=progress,
     )
 
 
-def _most_precise(problem: Problem, engine: Engine, clock: Clock) -> tuple[Problem, Solution]:
-    """The most precise rule, and the problem of being as precise.
+def _most_precise(
+    problem: Problem, engine: Engine, clock: Clock
+) -> tuple[Problem, Solution, float]:
+    """The most precise rule, the problem of being as good, and the VI that says so.
 
-    A rule is as precise exactly if its VI is not below 0 at the price at which that of the most
-    precise rule is 0 (or, if that has no error, at a price above all rows).
+    A rule is as good if it is more precise, or as precise with at least as many rows of its class:
+    this order of rules is that of their VI at one price (see `price_of_ties`; for a rule without
+    errors it is a price above all rows). Where that has too many digits, being as precise is
+    enough: a VI of 0 or more at the price at which that of the most precise rule is 0.
     """
     pricer = Pricer(problem, engine, clock)
     solution = most_precise(pricer)
+    if solution.rule is None:
+        return pricer.problem, solution, -math.inf
     covered, errors = (round(n * pricer.scale) for n in (solution.covered, solution.errors))
-    return pricer.at(Fraction(covered, errors) if errors else pricer.highest), solution
+    line = Line(covered, errors, solution.rule)
+    price = price_of_ties(pricer, line)
+    if price is None:
+        price = Fraction(covered, errors) if errors else pricer.highest
+    return pricer.at(price), solution, float(line.value(price) / pricer.scale)
 
 
 class Plan(NamedTuple):
@@ -252,12 +262,14 @@ def permute(
     clock: Clock,
     solution: Solution,
     *,
+    goal: float | None = None,
     plan: Plan,
     shuffler: Shuffler,
     tell: Tell,
 ) -> PermutationTest:
-    """How often permuted labels reach the value of the solution."""
-    judge = _judge(problem, engine, solution, keep_values=plan.keep_values)
+    """How often permuted labels reach the value of the solution, or another `goal`."""
+    goal = solution.value if goal is None else goal
+    judge = _judge(problem, engine, goal, keep_values=plan.keep_values)
 
     def enough(draws: Sequence[Draw]) -> bool:
         return plan.most_hits is not None and sum(d.hit for d in draws) >= plan.most_hits
@@ -308,11 +320,9 @@ def sequential_p_value(hits: int, done: int, *, stopped_early: bool, cut: bool =
 Judge = Callable[[Objective, Budget], Draw]
 
 
-def _judge(problem: Problem, engine: Engine, solution: Solution, *, keep_values: bool) -> Judge:
-    """What decides whether permuted labels reach the value of the solution."""
-    goal, solver = solution.value, engine.many(problem)
-    if solution.objective == "precision" and solution.rule is not None:
-        goal = 0.0
+def _judge(problem: Problem, engine: Engine, goal: float, *, keep_values: bool) -> Judge:
+    """What decides whether permuted labels reach a value."""
+    solver = engine.many(problem)
     if not keep_values and (goal == -math.inf or (goal == 0 and problem.may_be_empty)):
         return lambda objective, budget: Draw(hit=True, decided=True)
     if keep_values or not engine.proves_optimality:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 from opdt.arguments import (
     Groups,
     StructureLike,
-    resolve_constraints,
+    resolve_demands,
     resolve_structure,
     resolve_table,
 )
@@ -26,13 +26,20 @@ class Settings(TypedDict, total=False):
     structure: StructureLike
     groups: Groups | None
     target: Any
+    min_coverage: float | None
+    min_precision: float | None
     constraints: Constraints | Mapping[str, Any] | None
     sample_weight: Any
     roles: Mapping[str, str] | None
 
 
-def build_problem(X: Any, y: Any, **settings: Unpack[Settings]) -> Problem:
-    """The problem that `discover` would solve with these arguments."""
+def build_problem(
+    X: Any, y: Any, objective: str | None = None, **settings: Unpack[Settings]
+) -> Problem:
+    """The problem that `discover` would solve with these arguments, by default for the VI.
+
+    With another objective the price is 1, at which the VI is the number of correct rows.
+    """
     for name in settings:
         if name not in Settings.__annotations__:
             known = ", ".join(Settings.__annotations__)
@@ -43,9 +50,14 @@ def build_problem(X: Any, y: Any, **settings: Unpack[Settings]) -> Problem:
         table,
         structure=shape,
         groups={**file_groups, **check_groups(settings.get("groups"))},
-        w=settings.get("w", 10.0),
+        w=settings.get("w", 10.0) if objective in (None, "vi") else 1,
         target=settings.get("target"),
-        constraints=resolve_constraints(settings.get("constraints")),
+        constraints=resolve_demands(
+            "vi" if objective is None else objective,
+            settings.get("constraints"),
+            settings.get("min_coverage"),
+            settings.get("min_precision"),
+        ),
     )
 
 

@@ -16,6 +16,8 @@ from opdt.analysis.resampling import draw_counts, resampled
 from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
 from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
+from opdt.engines.precision import most_precise
+from opdt.engines.prices import Pricer
 from opdt.problem import CodedRule, Problem
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.condition import format_value
@@ -168,6 +170,7 @@ def stability(
     n_bootstrap: int = 200,
     seed: int = 0,
     level: float = 0.95,
+    objective: str = "vi",
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -185,14 +188,18 @@ def stability(
     ----------
     X, y
         As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `roles`, `engine`,
-        `time_limit`, `n_jobs` and `budget`. Time and threads are for all searches together,
-        nodes and memory for each. After a time limit the bootstraps done so far are reported.
+        `structure`, `groups`, `target`, `min_coverage`, `min_precision`, `constraints`,
+        `sample_weight`, `roles`, `engine`, `time_limit`, `n_jobs` and `budget`. Time and threads
+        are for all searches together, nodes and memory for each. After a time limit the
+        bootstraps done so far are reported.
     n_bootstrap : int
     seed : int
         Bootstrap number i depends on the seed and on i alone.
     level : float
         Confidence level of the interval of each threshold, between 0 and 1.
+    objective : str
+        "vi", "precision" or "coverage", as in `discover`: what the rules are best in, that of the
+        data and those of the bootstraps.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 
@@ -209,10 +216,13 @@ def stability(
     ({'age': 1.0}, 0.98)
     """
     clock = start_clock(budget, time_limit, n_jobs)
-    problem = build_problem(X, y, **settings)
+    problem = build_problem(X, y, objective, **settings)
     checked = check_level(level)
     total, first = check_count("n_bootstrap", n_bootstrap), check_seed(seed)
-    found = bootstrap(problem, get_engine(engine), clock, total=total, seed=first, tell=progress)
+    chosen = get_engine(engine)
+    found = bootstrap(
+        problem, chosen, clock, objective=objective, total=total, seed=first, tell=progress
+    )
     return summarise(problem, found, level=checked, clock=clock)
 
 
@@ -227,15 +237,28 @@ class Bootstraps(NamedTuple):
 
 
 def bootstrap(
-    problem: Problem, engine: Engine, clock: Clock, *, total: int, seed: int, tell: Tell = None
+    problem: Problem,
+    engine: Engine,
+    clock: Clock,
+    *,
+    total: int,
+    seed: int,
+    objective: str = "vi",
+    tell: Tell = None,
 ) -> Bootstraps:
     """Solve the problem, and solve it again on rows drawn with replacement."""
+
+    def best(problem: Problem, budget: Budget) -> Solution:
+        if objective == "precision":
+            return most_precise(Pricer(problem, engine, budget))
+        return replace(engine.solve(problem, budget), objective=objective)
+
     left = None if clock.budget.seconds is None else max(0.0, clock.remaining())
-    solution = engine.solve(problem, replace(clock.budget, seconds=left))
+    solution = best(problem, replace(clock.budget, seconds=left))
 
     def solve(index: int, budget: Budget) -> Solution:
         counts = draw_counts(problem.table.n_rows, seed, index)
-        return engine.solve(resampled(problem, counts), budget)
+        return best(resampled(problem, counts), budget)
 
     repeats = Repeats(solve, total, clock, tell=tell)
     if solution.stopped_by in (StopReason.INTERRUPTED, StopReason.CANCELLED):

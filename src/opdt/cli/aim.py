@@ -84,6 +84,16 @@ class Aim:
             return None if self.label == ALL else RAREST
         return class_of(self.label)
 
+    def class_notes(self, label: Any, table: Table, what: str = "the rule is") -> list[str]:
+        """Which class was taken, where nobody has said and there are two."""
+        if self.paper or self.label is not None or len(table.classes) != 2:
+            return []
+        rarer = _share(table, label) < 0.5
+        which = "the rarer of two classes" if rarer else "the first of two equal classes"
+        return [
+            f"{what} for {label}, {which}; '--class' names another, '--class all' leaves it open."
+        ]
+
     def notes(self, solution: Solution, table: Table, given: float | None) -> list[str]:
         """What is said aloud about what nobody has asked for: the class, and the coverage.
 
@@ -92,14 +102,8 @@ class Aim:
         """
         if solution.rule is None or self.paper:
             return []
-        said = []
+        said = self.class_notes(solution.rule.label, table)
         share = _share(table, solution.rule.label)
-        if self.label is None and len(table.classes) == 2:
-            which = "the rarer of two classes" if share < 0.5 else "the first of two equal classes"
-            said.append(
-                f"the rule is for {solution.rule.label}, {which}; '--class' names another, "
-                "'--class all' leaves it open."
-            )
         if solution.objective == "precision" and given is None and share < LEAST_COVERAGE:
             said.append(
                 f"only {format_share(share)} of the rows are {solution.rule.label}, so no rule "

@@ -1,8 +1,9 @@
-"""`opdt path`: the best rule of every price of an error, or of every number of errors."""
+"""`opdt path`: the best rules by what is asked of them: coverage, precision, price, errors."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from opdt.analysis.counts import Counted
+    from opdt.analysis.demands import DemandPath
     from opdt.analysis.frontier import ParetoFrontier
     from opdt.analysis.path import WeightPath
+    from opdt.cli.aim import Aim
     from opdt.verdict import Verdict
 
-    Found = WeightPath | ParetoFrontier
+    Found = WeightPath | ParetoFrontier | DemandPath
 
 RANGE = "What to list"
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
@@ -30,16 +33,30 @@ def path(
     target: opt.Target,
     w_max: Annotated[
         float | None,
-        typer.Option(metavar="X", help="The last price of an error.", rich_help_panel=RANGE),
+        typer.Option(
+            metavar="X",
+            help="List the rules of the best VI, up to this price of an error.",
+            rich_help_panel=RANGE,
+        ),
     ] = None,
     frontier: Annotated[
         bool,
         typer.Option(
             "--frontier",
-            help="List the best rule of every number of errors, not of every price.",
+            help="List the rule of most right rows for every number of errors.",
             rich_help_panel=RANGE,
         ),
     ] = False,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="'precision' for each minimum coverage (the default), 'coverage' for each minimum "
+            "precision, or 'vi' for every price of an error.",
+            rich_help_panel=RANGE,
+        ),
+    ] = None,
+    paper: opt.Paper = False,
     test: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
@@ -50,7 +67,7 @@ def path(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Which rows '--hold-out' takes.")] = 0,
     depth: opt.Depth = None,
-    label: opt.Label = None,
+    label: opt.Wanted = None,
     structure: opt.StructureOption = None,
     groups: opt.GroupsOption = None,
     direction: opt.Direction = None,
@@ -78,21 +95,29 @@ def path(
     ] = None,
     quiet: opt.Quiet = False,
 ) -> int:
-    """List the best rule of every price of an error, from the price 1 to infinity.
+    """List the best rules by what is asked of them, to choose between.
 
-    Every line is the best rule that there is for its prices: choose by what
-    the rules cover and how precise they are.
+    Unless something else is asked for: the most precise rule of each
+    minimum coverage, for the rarer of two classes. 'opdt fit' shows that of 5 %.
+
+    With --objective vi: the best rule of every price of an error, from 1 to infinity.
     """
     from opdt.cli import source as given
-    from opdt.cli.console import notes
+    from opdt.cli.aim import Aim
+    from opdt.cli.console import notes, stderr
     from opdt.cli.files import check_output
     from opdt.errors import InputError
     from opdt.table import open_source
 
     if test is not None and hold_out is not None:
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
-    if frontier and w_max is not None:
-        raise InputError("'--w-max' has no meaning beside '--frontier'; use '--max-errors'.")
+    limits = {
+        "min_precision": min_precision,
+        "min_coverage": min_coverage,
+        "max_errors": max_errors,
+    }
+    aim = Aim(objective, None, label, paper)
+    kind = _kind(aim, limits, frontier=frontier, w_max=w_max)
     only_json = json_out is not None and str(json_out) == given.STDIN
     for option, out in (("--json", json_out), ("--plot", plot)):
         if out is not None and not (option == "--json" and only_json):
@@ -107,20 +132,15 @@ def path(
         source = open_source(rows)
         table = given.build_table(source, target, role, missing)
         levels, named = given.shape(structure, groups)
-        limits = {
-            "min_precision": min_precision,
-            "min_coverage": min_coverage,
-            "max_errors": max_errors,
-        }
         found = _trace(
             table,
+            kind,
             seconds=time_limit,
             threads=jobs,
             bar=not quiet,
-            frontier=frontier,
             w_max=math.inf if w_max is None else w_max,
             max_depth=depth,
-            target=None if label is None else given.class_of(table, label),
+            target=aim.target(partial(given.class_of, table), table.classes.tolist()),
             structure=levels,
             groups=named,
             constraints=given.demands(table.names, direction, require, forbid, **limits),
@@ -128,6 +148,10 @@ def path(
         )
         held = None if unseen is None else found.evaluate(unseen, target)
         verdicts = _verdicts(found, unseen, target)
+    rules = [each.rule for each in found if each.rule is not None]
+    said = aim.class_notes(rules[0].label, table, "the rules are") if rules else []
+    for note in [] if quiet else said:
+        stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
         _show(found, held, verdicts, quiet=quiet)
     if json_out is not None:
@@ -137,27 +161,51 @@ def path(
     return _exit_code(found)
 
 
+def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: float | None) -> str:
+    """What is listed: "frontier", or the best rules of an objective."""
+    from opdt.errors import InputError
+
+    if frontier and w_max is not None:
+        raise InputError("'--w-max' has no meaning beside '--frontier'; use '--max-errors'.")
+    for option, given in (("--frontier", frontier), ("--w-max", w_max is not None)):
+        if given and aim.objective not in (None, "vi"):
+            raise InputError(
+                f"'{option}' has no meaning beside '--objective {aim.objective}'; drop one."
+            )
+    if frontier:
+        return "frontier"
+    kind: str = "vi" if w_max is not None else aim.settings(limits)["objective"]
+    if kind not in ("vi", "precision", "coverage"):
+        raise InputError(f"'--objective' must be 'vi', 'precision' or 'coverage', got {kind!r}.")
+    return kind
+
+
 def _trace(
     table: Any,
+    kind: str,
     *,
     seconds: float | None,
     threads: int | None,
     bar: bool,
-    frontier: bool,
     w_max: float,
     **settings: Any,
 ) -> Found:
     """The path or the frontier, with a progress bar where that makes sense."""
+    from opdt.analysis.demands import coverage_path, precision_path
     from opdt.analysis.frontier import pareto_frontier
     from opdt.analysis.path import weight_path
     from opdt.cli.console import SearchProgress
     from opdt.solution import Budget
 
-    with SearchProgress() as progress:
+    with SearchProgress("vi" if kind == "frontier" else kind) as progress:
         budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
-        if frontier:
+        if kind == "frontier":
             most = settings["constraints"].pop("max_errors", None)
             return pareto_frontier(table, max_errors=most, budget=budget, **settings)
+        if kind == "precision":
+            return precision_path(table, budget=budget, **settings)
+        if kind == "coverage":
+            return coverage_path(table, budget=budget, **settings)
         return weight_path(table, w_max=w_max, budget=budget, **settings)
 
 
@@ -191,7 +239,7 @@ def _show(
 
     console = stdout()
     if not len(found):
-        console.print("No rule meets the constraints.")
+        console.print("No rule meets the constraints." if found.complete else _proof(found))
         return
     console.print(_grid(found, held, verdicts))
     if not quiet:
@@ -206,12 +254,10 @@ def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from opdt.analysis.path import WeightPath
     from opdt.cli.console import VERDICT_STYLE
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    is_path = isinstance(found, WeightPath)
-    titles = ["w from", "to"] if is_path else ["on the path"]
+    titles = _first_titles(found)
     titles += ["covered", "errors", "precision", "coverage"]
     titles += [] if held is None else ["held-out"]
     for title in titles:
@@ -219,7 +265,7 @@ def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict
     grid.add_column("rule [verdict]", overflow="fold")
     each: Any
     for index, each in enumerate(found):
-        first = [_price(each.w_from), _price(each.w_to)] if is_path else [_yes(each.supported)]
+        first = _first_cells(each)
         *numbers, _, rule = each.words()
         others = [] if held is None else [_held(held[index])]
         text, verdict = Text(rule), verdicts[index]
@@ -229,8 +275,26 @@ def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict
     return grid
 
 
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _first_titles(found: Found) -> list[str]:
+    """What the rules are listed by."""
+    from opdt.analysis.demands import DemandPath
+    from opdt.analysis.path import WeightPath
+
+    if isinstance(found, WeightPath):
+        return ["w from", "to"]
+    return [f"least {found.demand}"] if isinstance(found, DemandPath) else ["on the path"]
+
+
+def _first_cells(each: Any) -> list[str]:
+    """The cells under these titles."""
+    from opdt.analysis.demands import DemandPoint
+    from opdt.analysis.path import Segment
+
+    if isinstance(each, Segment):
+        return [_price(each.w_from), _price(each.w_to)]
+    if isinstance(each, DemandPoint):
+        return [f"{100 * each.least:.4g} %"]
+    return ["yes" if each.supported else "no"]
 
 
 def _price(w: float) -> str:
@@ -245,6 +309,7 @@ def _held(counts: Counted) -> str:
 
 
 def _proof(found: Found) -> str:
+    from opdt.analysis.demands import DemandPath
     from opdt.analysis.path import WeightPath
     from opdt.report.formats import format_seconds
 
@@ -253,6 +318,10 @@ def _proof(found: Found) -> str:
         what = "no allowed rule has a larger VI at any of these prices"
         open_ = sum(not segment.proven for segment in found.segments)
         rest = f"{open_} of {len(found)} segments may have a better rule"
+    elif isinstance(found, DemandPath):
+        better = "is more precise" if found.objective == "precision" else "has more right rows"
+        what = f"no allowed rule of the same least {found.demand} {better}"
+        rest = "rules may be missing, or there may be better ones"
     else:
         what = "no allowed rule has more correct rows at any number of errors"
         rest = "further rules may lie between these"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,8 +70,10 @@ def significance(
         int, typer.Option(metavar="N", help="Seed of all that is random.", rich_help_panel=EVIDENCE)
     ] = 0,
     depth: opt.Depth = None,
-    w: opt.Weight = 10.0,
-    label: opt.Label = None,
+    objective: opt.Objective = None,
+    w: opt.Price = None,
+    label: opt.Wanted = None,
+    paper: opt.Paper = False,
     structure: opt.StructureOption = None,
     groups: opt.GroupsOption = None,
     direction: opt.Direction = None,
@@ -96,14 +99,15 @@ def significance(
     ] = None,
     quiet: opt.Quiet = False,
 ) -> int:
-    """Say how far the best rule of a table can be trusted.
+    """Say how far the best rule of a table can be trusted: the one that 'opdt fit' shows.
 
     Is it better than chance? Shuffles the classes and searches again.
     Would other rows give the same rule? Draws the rows anew and searches.
     What does it do on rows that it has not seen? Holds some out.
     """
     from opdt.cli import source as given
-    from opdt.cli.console import notes
+    from opdt.cli.aim import Aim
+    from opdt.cli.console import notes, stderr
     from opdt.cli.files import check_output
     from opdt.errors import InputError
     from opdt.table import open_source
@@ -112,6 +116,13 @@ def significance(
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
     if json_out is not None:
         check_output("--json", json_out, data)
+    limits = {
+        "min_precision": min_precision,
+        "min_coverage": min_coverage,
+        "max_errors": max_errors,
+    }
+    aim = Aim(objective, w, label, paper)
+    asked = aim.settings(limits)
     written = given.how_written(delimiter, encoding, decimal, date_order)
     with notes(shown=not quiet):
         frame = given.read_data(data, written)
@@ -123,11 +134,6 @@ def significance(
         source = open_source(rows)
         table = given.build_table(source, target, plan=plan)
         levels, named = given.shape(structure, groups)
-        limits = {
-            "min_precision": min_precision,
-            "min_coverage": min_coverage,
-            "max_errors": max_errors,
-        }
         evidence = Evidence(
             table,
             seed=seed,
@@ -135,16 +141,18 @@ def significance(
             n_jobs=jobs,
             time_limit=time_limit if time_limit is None or not bootstraps else time_limit / 2,
             max_depth=depth,
-            w=w,
-            target=None if label is None else given.class_of(table, label),
+            **asked,
+            target=aim.target(partial(given.class_of, table), table.classes.tolist()),
             structure=levels,
             groups=named,
             constraints=given.demands(table.names, direction, require, forbid, **limits),
         )
         evidence.gather(permutations, bootstraps, strata, alpha, unseen, target)
-    evidence.show(w, quiet=quiet)
+    for said in [] if quiet else aim.notes(evidence.test.solution, table, min_coverage):
+        stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
+    evidence.show(aim.price, quiet=quiet)
     if json_out is not None:
-        evidence.write(json_out, w)
+        evidence.write(json_out, aim.price)
     return evidence.exit_code
 
 
@@ -251,8 +259,10 @@ class Evidence:
 
         test, stable, held = self.test, self.stability, self.holdout
         facts: dict[str, Any] = {
-            "vi": test.value,
+            "objective": test.solution.objective,
+            "value": test.value,
             "bound": test.solution.bound,
+            "vi": test.solution.covered - w * test.solution.errors,
             "status": str(test.solution.status),
             "rows": test.n_rows,
             "w": w,

@@ -53,6 +53,21 @@ class ManySolves:
         """
         return self.engine.solve(self.with_gains(gains), budget)
 
+    def improve(
+        self,
+        start: Rule | None,
+        gains: Any = None,
+        *,
+        budget: Budget | Clock | None = None,
+        proven: bool = True,
+    ) -> Solution:
+        """The best rule for these gains, or `start` where none is better.
+
+        Of several that are equally good any may come: ties are not decided. Unless it must be
+        `proven`, an engine may take a quick look only.
+        """
+        return self.solve(gains, budget=budget, start=start)
+
     def reaches(
         self, value: float, gains: Any = None, *, budget: Budget | Clock | None = None
     ) -> bool | None:

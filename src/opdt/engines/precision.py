@@ -2,7 +2,8 @@
 
 A precision p is that of a VI of 0 at the price 1 / (1 - p). So a rule is the most precise one when
 no rule has a VI above 0 at the price at which its own is 0. If one has, it is more precise, and its
-own price is tried next: Dinkelbach's method, in fractions, which ends after a few solves.
+own price is tried next: Dinkelbach's method, in fractions, which ends after a few solves. Quick
+looks without a proof come first, so that one or two solves are enough as a rule.
 
 Each solve also bounds the precision of every rule. Let B be a VI that no rule exceeds at the price
 w, and let a rule cover N rows, L of them errors: N - w L <= B, so that L / N >= (1 - B / N) / w.
@@ -26,6 +27,7 @@ from opdt.solution import Clock, Progress, Solution, Statistics, Status, StopRea
 from opdt.verdict import Evidence
 
 NOTHING = float("-inf")
+MOST = 2**58  # sums of values, with what decides ties in them, below which all prices work well
 
 
 class Prices(Protocol):
@@ -56,6 +58,12 @@ class Prices(Protocol):
         min_precision: Fraction | None = None,
     ) -> Answer:
         """The best rule at a price."""
+
+    def improve(self, w: Fraction, start: Rule | None, *, proven: bool = True) -> Answer:
+        """The best rule at a price, or `start` where none is better; ties may be undecided.
+
+        Unless it must be `proven`, a quick look is enough.
+        """
 
     def evidence(self, rule: Rule | None) -> Evidence | None:
         """What the rows say about a rule; None without one, or where somebody else says it."""
@@ -90,15 +98,47 @@ class PrecisionSearch:
         """Search until the precision is proven, or a limit is reached."""
         pricer = self._pricer
         pricer.told = self._told
+        self._look()
+        while not (pricer.halted() or self._infeasible):
+            best = self._best
+            if best is None:
+                w = self._first_price()
+                self._learn(w, pricer.solve(w))
+                if self._best is None:
+                    break
+            elif self._proven:
+                self._decide_ties(best)
+                break
+            elif (price := price_of_ties(pricer, best)) is None:
+                self._learn(_price(best), pricer.improve(_price(best), best.rule))
+            elif self._settle(best, price):
+                break
+        return self._solution()
+
+    def _look(self) -> None:
+        """Quick looks for a precise rule to start from."""
         w = self._first_price()
-        while not pricer.halted():
-            self._learn(w, pricer.solve(w, self._best and self._best.rule))
-            if self._infeasible or self._best is None or self._proven:
+        while not self._pricer.halted():
+            before = self._best
+            rule = None if before is None else before.rule
+            self._learn(w, self._pricer.improve(w, rule, proven=False))
+            if self._best is None or self._best is before or self._proven:
                 break
             w = _price(self._best)
-        if self._best is not None and self._proven and not pricer.halted():
-            self._decide_ties()
-        return self._solution()
+
+    def _settle(self, best: Line, price: Fraction) -> bool:
+        """Solve at the price of ties; whether `best` is proven to be as precise as a rule can be.
+
+        If so, the rule found is the first of its precision.
+        """
+        answer = self._pricer.solve(price, best.rule)
+        self._learn(price, answer)
+        line, precision = answer.line, _precision(best)
+        if line is None or not answer.proven or _precision(line) != precision:
+            return False
+        self._best, self._bound = line, precision
+        self._record()
+        return True
 
     # -- prices ------------------------------------------------------------------------------
 
@@ -107,22 +147,15 @@ class PrecisionSearch:
 
         A rule that is no better than all rows is worth nothing there, and any better one shows.
         """
-        totals, total = self._totals(), self._pricer.total
+        totals, total = _totals(self._pricer), self._pricer.total
         return Fraction(total, total - max(totals)) if max(totals) < total else Fraction(1)
 
-    def _totals(self) -> list[int]:
-        """The weight of each class that a rule may have, in units."""
-        objective = self._pricer.problem.objective
-        return [int(objective.weights[~objective.wrong(c)].sum()) for c in objective.labels]
+    def _decide_ties(self, best: Line) -> None:
+        """Of all rules of the precision of `best`, which none exceeds, the one of most right rows.
 
-    def _decide_ties(self) -> None:
-        """Of all rules of this precision the one with the most rows of its class.
-
-        At the price 1 the VI counts these rows, and no rule has a higher precision than demanded.
+        At the price 1 the VI counts the rows of the class.
         """
-        assert self._best is not None
-        precision = _precision(self._best)
-        answer = self._pricer.solve(Fraction(1), self._best.rule, min_precision=precision)
+        answer = self._pricer.solve(Fraction(1), best.rule, min_precision=_precision(best))
         if answer.line is not None and answer.line.rule is not None:
             self._best = answer.line
             self._record()
@@ -149,7 +182,7 @@ class PrecisionSearch:
 
     def _ceiling(self) -> Fraction:
         """All rows of a class, in as few rows as may be covered."""
-        return min(Fraction(1), Fraction(max(self._totals()), self._least))
+        return min(Fraction(1), Fraction(max(_totals(self._pricer)), self._least))
 
     @property
     def _proven(self) -> bool:
@@ -200,3 +233,28 @@ def _precision(line: Line) -> Fraction:
 def _price(line: Line) -> Fraction:
     """The price at which a rule's VI is 0; it has errors."""
     return Fraction(line.covered, line.errors)
+
+
+def _totals(pricer: Prices) -> list[int]:
+    """The weight of each class that a rule may have, in units."""
+    objective = pricer.problem.objective
+    return [int(objective.weights[~objective.wrong(c)].sum()) for c in objective.labels]
+
+
+def price_of_ties(pricer: Prices, best: Line) -> Fraction | None:
+    """A price a little below that of `best`, at which ties in precision are decided, too.
+
+    Let a / b be the price of `best`. A rule's VI there is a whole number of units of 1 / b: 0 if it
+    is as precise, 1 and more if it is more precise. Take m times that and add its right rows, of
+    which there are less than m: the more precise rules come first still, then those as precise as
+    `best` by their right rows, then the others. That is the VI at the price (m a + 1) / (m b + 1),
+    in other units. None where it would have too many digits, or `best` has no error.
+    """
+    if not best.errors:
+        return None
+    total, depth = pricer.total, pricer.problem.structure.depth
+    a, b = _price(best).as_integer_ratio()
+    m = max(_totals(pricer)) + 1
+    if total**2 * (depth + 2) * (m * a + 1) >= MOST:
+        return None
+    return Fraction(m * a + 1, m * b + 1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -96,7 +97,7 @@ class Pricer:
                 "use 'search'."
             )
         table = problem.table
-        units, self.scale, self.rounding = weight_units(table.weights, table.n_rows, MAX_UNITS)
+        units, self.scale, self.rounding = _units(problem)
         self.total = int(units.sum())
         self._objective = VolumeImpurity(
             table.labels, Fraction(1), problem.objective.labels, units, self.scale
@@ -108,6 +109,16 @@ class Pricer:
         self.stopped_by: StopReason | None = None
         self.told: Callable[[Progress], Progress] | None = None  # what progress means to the asker
         self._solver = chosen.many(self.problem)
+
+    def limited(self, **limits: Any) -> Pricer:
+        """The same with other limits on covered rows, within the same budget.
+
+        See `Problem.with_limits`.
+        """
+        other = copy(self)
+        other.problem = self.problem.with_limits(**limits)
+        other._solver = self._solver.limited(**limits)
+        return other
 
     @property
     def lowest(self) -> Fraction:
@@ -150,7 +161,19 @@ class Pricer:
         if min_precision is not None:
             solver = solver.limited(min_precision=min_precision)
         objective = replace(self._objective, w=w)
-        solution = solver.solve(objective, budget=self._left(), start=start)
+        return self._answer(solver.solve(objective, budget=self._left(), start=start))
+
+    def improve(self, w: Fraction, start: Rule | None, *, proven: bool = True) -> Answer:
+        """The best rule at the price `w`, or `start` where none is better; no tie is decided.
+
+        Unless it must be `proven`, only a quick look is taken.
+        """
+        objective = replace(self._objective, w=w)
+        found = self._solver.improve(start, objective, budget=self._left(), proven=proven)
+        return self._answer(found)
+
+    def _answer(self, solution: Solution) -> Answer:
+        """What a solve has found; it is counted."""
         self.work.solves += 1
         self.work.nodes += solution.statistics.nodes
         finished = solution.stopped_by is StopReason.FINISHED
@@ -214,6 +237,17 @@ class Pricer:
         assert callback is not None
         progress = replace(progress, seconds=self.clock.elapsed())
         callback(progress if self.told is None else self.told(progress))
+
+
+def _units(problem: Problem) -> tuple[Any, int, float]:
+    """Row weights in whole units, units per row, and how far they are from the true ones."""
+    table, own = problem.table, problem.objective
+    weights = table.weights
+    if weights is None:  # rows count one, or as often as they were drawn
+        if int(own.weights.sum()) < MAX_UNITS:
+            return own.weights, own.weight_scale, own.rounding
+        weights = own.weights / own.weight_scale
+    return weight_units(weights, table.n_rows, MAX_UNITS)
 
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:

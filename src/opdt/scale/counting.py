@@ -52,6 +52,7 @@ class Counting:
         )
         whole = task_of(groups, np.empty(0, np.intp), standing.scores)
         self._tasks = priced_tasks(whole, standing.prices)
+        self._limits = standing.limits if problem.constraints.bounds_rows else None
         self._channels = scan_kernels.n_channels(groups)
         self._layers: dict[int, Layer] = {}  # of the coarsest bins, by size
         self._pairs: PairBounds | None = None
@@ -216,10 +217,10 @@ class Counting:
         while state[0] < len(count.sets):
             standing.driver.check()
             begun, end = int(state[0]), int(state[0]) + SETS
-            need = task.need(standing.best - standing.scores.offset(size))
+            asked = task.asked(standing.best - standing.scores.offset(size), self._limits)
             kernels.bound_counts(
                 layer.grid, Alone.none(), count.sets[:end], shapes[:end], starts, cells,
-                task.groups, self._channels, self._sets.rules(size), need, scratch, records,
+                task.groups, self._channels, self._sets.rules(size), asked, scratch, records,
                 owners, state,
             )  # fmt: skip
             number = int(state[1])

@@ -132,7 +132,7 @@ def add_sets(
 @kernel
 def bound_counts(
     grid: Any, alone: Any, sets: Any, extents: Any, starts: Any, counts: Any, groups: Any,
-    channels: int, rules: Any, need: int, scratch: Any, records: Any, owners: Any, state: Any,
+    channels: int, rules: Any, asked: Any, scratch: Any, records: Any, owners: Any, state: Any,
 ) -> int:  # fmt: skip
     """Bound the rules on sets of axes whose cells were counted by `add_sets`, from `state[0]` on.
 
@@ -154,7 +154,7 @@ def bound_counts(
                 for at in range(n_cells):
                     total[at] += cells[g * n_cells + at]
         written = bound_set(
-            grid, alone, sets[s], extents[s], groups, channels, rules, need, np.int64(ALL_WAYS),
+            grid, alone, sets[s], extents[s], groups, channels, rules, asked, np.int64(ALL_WAYS),
             np.int64(0), scratch, records, state[1],
         )  # fmt: skip
         if written < 0:

@@ -63,7 +63,7 @@ class Leaf:
     ) -> Leaf:  # fmt: skip
         """The leaf of a box: its undecided rows, and the class weights of those always covered."""
         label, k = box.label, len(box.rays)
-        factors, price = standing.priced(label)
+        factors, price = standing.priced[label], standing.price(label)
         ranks = np.empty((k, len(classes)), np.int32)
         values: list[Whole] = []
         for d, high in enumerate(box.high):

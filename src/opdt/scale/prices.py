@@ -102,6 +102,10 @@ class PartitionedPricer:
             self._line(solution), Fraction(math.nextafter(solution.bound, math.inf)) * self.scale
         )
 
+    def improve(self, w: Fraction, start: Rule | None, *, proven: bool = True) -> Answer:
+        """The best rule at the price `w`; every solve starts from rules of the sample."""
+        return self.solve(w, start)
+
     def evidence(self, rule: Rule | None) -> None:
         """Nothing: it is said once of the final rule, with the counts of the whole table."""
 

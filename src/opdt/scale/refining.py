@@ -39,8 +39,7 @@ class Refining:
         works: list[Work] = []
         if fetched:
             works.append(Fetch(tuple(fetched), self._question.n_classes))
-        factors = {label: self._standing.priced(label)[0] for label in self._standing.factors}
-        sift = Sift(tuple(sifted), edges, factors)
+        sift = Sift(tuple(sifted), edges, self._standing.priced)
         if sifted:
             works.append(sift)
         task = Pass(self._question.coder, self._standing.rays, tuple(works))
@@ -109,7 +108,7 @@ class Refining:
         """The parts of a box that may reach the best."""
         standing, k = self._standing, len(box.rays)
         offset = standing.scores.offset(k)
-        allowance = standing.priced(box.label)[1].allowance
+        allowance = standing.price(box.label).allowance
         strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
         out, corner = np.empty((MOST_ALIVE, 1 + 2 * k), np.int64), np.zeros(k, np.int64)
         number, best, _ = box_kernels.bound_cut(

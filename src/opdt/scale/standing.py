@@ -47,6 +47,7 @@ class Standing:
             self.prices = unit_prices(
                 self.problem, self.scores, lambda: question.sample_problem(rows), driver.clock
             )
+        self.priced = {label: self._with_price(label) for label in self.factors}
         self.ceiling = max(
             int((np.maximum(f, 0) * question.totals).sum()) for f in self.factors.values()
         )
@@ -106,12 +107,16 @@ class Standing:
             self.rules = [r for r in self.rules if r.value >= value]
             self.leaves = [(v, leaf) for v, leaf in self.leaves if v >= value]
 
-    def priced(self, label: int) -> tuple[Whole, UnitPrice]:
-        """The factors of a label with the prices of limits on rows, and these prices."""
-        price = self.prices.get(label, FREE)
+    def _with_price(self, label: int) -> Whole:
+        """The factors of a label with the price of limits on rows in them."""
+        price = self.price(label)
         added = np.full(self.question.n_classes, price.wrong, np.int64)
         added[label] = price.right
-        return self.factors[label] + added, price
+        return self.factors[label] + added
+
+    def price(self, label: int) -> UnitPrice:
+        """The price of limits on rows for the rules of a label."""
+        return self.prices.get(label, FREE)
 
     def is_fine(self, covered: int, errors: int) -> bool:
         """Whether the weights of a rule are within the limits."""

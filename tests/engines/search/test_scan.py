@@ -15,8 +15,9 @@ from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.search import SearchEngine, Switches, intervals, wide
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
-from opdt.engines.search.kernels import NEG
-from opdt.engines.search.scan_kernels import Alone, Groups, Rules, Scratch
+from opdt.engines.search.kernels import NEG, Limits
+from opdt.engines.search.records import NO_LIMITS
+from opdt.engines.search.scan_kernels import Alone, Asked, Groups, Rules, Scratch
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 
@@ -35,6 +36,7 @@ class Rows:
         self.right = int(rng.integers(0, n + 1))
         self.minus = int(rng.integers(1, 4))
         weights = rng.integers(1, 4, size=n) if rng.integers(2) else np.ones(n, np.int64)
+        self.weights = weights
         self.gains = np.where(np.arange(n) < self.right, weights, -self.minus * weights)
         axes = []
         codes = np.empty((k, n), np.uint8)
@@ -54,6 +56,12 @@ class Rows:
         most += kernels.MANY_CELLS * (seed % 2)
         self.scratch = Scratch.of(k + 2, 2 * most, int(weights.sum()))
 
+    def asked(self, need: int, limits: Limits | None = None) -> Asked:
+        """Rules that gain so much, within limits."""
+        one = np.ones(1, np.int64)
+        given = limits is not None, *(limits or NO_LIMITS)
+        return Asked(need, one, self.minus * one, 1, 0, *given)
+
     def covers(self, axis: int, down: bool) -> list[Any]:
         """The rows that each threshold on an axis covers."""
         own = self.values[axis]
@@ -62,10 +70,20 @@ class Rows:
             for cut in range(1, int(self.n_values[axis]))
         ]
 
-    def best(self, rays: list[tuple[int, bool]]) -> int:
-        """The most that thresholds on these rays gain."""
+    def best(self, rays: list[tuple[int, bool]], limits: Limits | None = None) -> int:
+        """The most that thresholds on these rays gain, within limits."""
         every = product(*(self.covers(axis, down) for axis, down in rays))
-        return max((int(self.gains[np.all(rows, axis=0)].sum()) for rows in every), default=-1000)
+        covers = [np.all(rows, axis=0) for rows in every]
+        if limits is not None:
+            covers = [rows for rows in covers if self.meets(rows, limits)]
+        return max((int(self.gains[rows].sum()) for rows in covers), default=-1000)
+
+    def meets(self, rows: Any, limits: Limits) -> bool:
+        """Whether some rows are within the limits."""
+        right = int(self.weights[: self.right][rows[: self.right]].sum())
+        wrong = int(self.weights[self.right :][rows[self.right :]].sum())
+        precise = right * limits.denominator >= (right + wrong) * limits.numerator
+        return right + wrong >= limits.least and wrong <= limits.most and precise
 
 
 @given(seed=SEEDS, k=st.integers(2, 3), need=st.integers(-3, 8))
@@ -82,7 +100,7 @@ def test_no_interval_beside_other_rays_gains_more_than_its_bound(
     records = np.empty((1, kernels.HEAD), np.int64)
     kernels.scan_sets(
         data.grid, Alone.none(), sets, np.array([kernels.ALL_WAYS]), 1, data.groups, 2, data.rules,
-        need, np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
+        data.asked(need), np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
     )  # fmt: skip
     for ways in product([False, True], repeat=len(others)):
         if len(set(others)) == len(others) or ways == (False, True):
@@ -90,18 +108,30 @@ def test_no_interval_beside_other_rays_gains_more_than_its_bound(
             assert best < need or best <= records[0, kernels.BOUND]
 
 
-@given(seed=SEEDS, k=st.integers(1, 3), need=st.integers(-3, 8), drawn=st.integers(0, 255))
-@examples(80)
+LIMITS = st.builds(
+    Limits,
+    st.integers(0, 25),
+    st.integers(0, 12) | st.just(1 << 40),
+    st.integers(0, 4),
+    st.integers(4, 7),
+)
+
+
+@given(
+    seed=SEEDS, k=st.integers(1, 3), need=st.integers(-3, 8), drawn=st.integers(0, 255),
+    limits=st.none() | LIMITS,
+)  # fmt: skip
+@examples(160)
 def test_no_rule_gains_more_than_the_record_of_its_rays_says(
-    seed: int, k: int, need: int, drawn: int
+    seed: int, k: int, need: int, drawn: int, limits: Limits | None
 ) -> None:
     data = Rows(seed, k)
     asked = drawn % (1 << (1 << k))
     ways = np.array([asked if asked else kernels.ALL_WAYS])
     records, state = np.empty((64, kernels.HEAD + 4 * k), np.int64), np.zeros(2, np.int64)
     kernels.scan_sets(
-        data.grid, Alone.none(), np.arange(k)[None], ways, 0, data.groups, 2, data.rules, need,
-        np.zeros(8, np.int64), data.scratch, records, state,
+        data.grid, Alone.none(), np.arange(k)[None], ways, 0, data.groups, 2, data.rules,
+        data.asked(need, limits), np.zeros(8, np.int64), data.scratch, records, state,
     )  # fmt: skip
     bounds: dict[tuple[int, ...], int] = {}
     for record in records[: state[1]].tolist():
@@ -110,14 +140,14 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
         if record[kernels.RIGHT] < 0:
             exact = kernels.NEG
         bounds[rays] = max(record[kernels.BOUND], exact)
-        best = data.best([(ray // 2, bool(ray % 2)) for ray in rays])
+        best = data.best([(ray // 2, bool(ray % 2)) for ray in rays], limits)
         assert exact <= best
     for at, downs in enumerate(product([0, 1], repeat=k)):
         number = sum(down << d for d, down in enumerate(downs))
         if asked and not asked >> number & 1:
             assert tuple(2 * d + down for d, down in enumerate(downs)) not in bounds, at
             continue
-        best = data.best([(d, bool(down)) for d, down in enumerate(downs)])
+        best = data.best([(d, bool(down)) for d, down in enumerate(downs)], limits)
         if best >= need:
             assert best <= bounds[tuple(2 * d + down for d, down in enumerate(downs))]
 

@@ -115,6 +115,26 @@ class Searcher(ManySolves):
         run.search()
         return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
 
+    def improve(
+        self,
+        start: Rule | None,
+        gains: Any = None,
+        *,
+        budget: Budget | Clock | None = None,
+        proven: bool = True,
+    ) -> Solution:
+        """The best rule for these gains, or `start` where none is better; no tie is decided.
+
+        Unless it must be `proven`, only a quick look is taken.
+        """
+        problem, clock = self.with_gains(gains), _clock(budget)
+        coded = None if start is None else problem.lower(start)
+        # a rule that is known spares the search for one to start from
+        switches = replace(self._switches, seeding=not proven)
+        run = Run(problem, self._prepared, clock, switches, start=coded, ties=False)
+        run.search() if proven else run.look()
+        return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
+
     def reaches(
         self, value: float, gains: Any = None, *, budget: Budget | Clock | None = None
     ) -> bool | None:

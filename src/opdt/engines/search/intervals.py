@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def are_settled(run: Run, axes: list[Axis]) -> NDArray[np.bool_]:
     """Which axes have their intervals settled by `settle`: those with no other kind of ray.
 
-    Limits on rows are left to the counting of cells, and so is what few rows have another value.
+    Under limits on rows intervals are left to the counting of cells; so are those of sparse
+    columns, of which only the rows that differ from the most frequent value are stored.
     """
     asked, switches = run.problem.constraints, run.switches
     if asked.once or asked.bounds_rows or not run.problem.may_be_empty or not switches.spans:

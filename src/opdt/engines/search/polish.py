@@ -34,6 +34,7 @@ Whole = NDArray[np.int64]
 Rows = NDArray[np.signedinteger[Any]] | slice
 # Steps (positions × rows) up to which trying all positions is quicker than bisecting them.
 FEW_STEPS = 2_000_000
+LIMITED = 20  # so many times more with limits on rows, where bounds between positions are poor
 # Every ray keeps its loosest position, and nothing is tightened past rows without mass.
 KEEPING = Flags(
     first=True,
@@ -132,9 +133,9 @@ class Candidate:
         numbers of errors to trying all positions, or to narrower and narrower limits on errors.
         """
         steps = float(np.prod(self.tops[:-1].astype(float))) * len(self.gains)
-        if steps <= FEW_STEPS:
+        if steps <= FEW_STEPS * (LIMITED if self.constrained else 1):
             found_all = self._try_all(goal)
-            if found_all is not None:
+            if found_all is not None or not hurry:
                 return found_all
         found = self._loosest(goal, hurry=hurry)
         if found is None or self.carries_errors or hurry:

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import Axis
+from opdt.engines.search.kernels import Limits
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import Ray
-from opdt.engines.search.scan_kernels import Groups
+from opdt.engines.search.scan_kernels import Asked, Groups
 from opdt.engines.search.scores import Scores
 from opdt.rules import Op
 
 Whole = NDArray[np.int64]
+NO_LIMITS = Limits(0, 0, 0, 1)  # where they are not asked for
 PARTS = 64  # of a unit of gain, in which prices of limits are counted
 
 
@@ -26,10 +28,13 @@ class Task(NamedTuple):
     """Rows by group with the passes over them, and how their counts become values.
 
     With limits on rows that have a price, the gains of the groups are priced ones, in `parts` of a
-    unit, and every rule within the limits has `allowance` parts more than its own gain.
+    unit, and every rule within the limits has `allowance` parts more than its own gain, which is by
+    `plus` and `minus`.
     """
 
     groups: Groups
+    plus: Whole  # (n_passes,) true gain of a unit of the right group
+    minus: Whole  # (n_passes,) and loss of one of the wrong group
     order: NDArray[np.intp]
     scale: int  # values per unit of gain
     error: int  # value that a unit of the wrong group costs besides
@@ -46,12 +51,19 @@ class Task(NamedTuple):
 
     def value(self, at: int, right: int, wrong: int) -> int:
         """The value of covering these weights by a rule of the pass `at`."""
-        plus, minus = int(self.groups.plus[at]), int(self.groups.minus[at])
+        plus, minus = int(self.plus[at]), int(self.minus[at])
         return self.scale * (plus * right - minus * wrong) - self.error * wrong
 
     def need(self, best: int) -> int:
         """The least gain, in units of the kernels, of a cover worth at least so much."""
         return -(-best // self.scale) * self.parts + self.allowance
+
+    def asked(self, best: int, limits: Limits | None) -> Asked:
+        """What covers worth at least so much must gain, and the limits that counts can check."""
+        return Asked(
+            self.need(best), self.plus, self.minus, self.parts, self.allowance,
+            limits is not None, *(limits or NO_LIMITS),
+        )  # fmt: skip
 
     def most(self, bound: int) -> int:
         """The value of a cover at most, from a bound on its gain in units of the kernels."""
@@ -84,7 +96,7 @@ def group_classes(classes: Sequence[int], w: Fraction, n_classes: int) -> tuple[
 
 def task_of(groups: Groups, order: NDArray[np.intp], scores: Scores) -> Task:
     """The task of rows that are worth the same in their group."""
-    return Task(groups, order, scores.scale, int(scores.with_errors))
+    return Task(groups, groups.plus, groups.minus, order, scores.scale, int(scores.with_errors))
 
 
 def priced_tasks(whole: Task, prices: Mapping[int, UnitPrice]) -> list[Task]:
@@ -97,7 +109,7 @@ def priced_tasks(whole: Task, prices: Mapping[int, UnitPrice]) -> list[Task]:
             name: getattr(groups, name)[at : at + 1]
             for name in ("labels", "right", "wrong", "plus", "minus")
         }
-        single = whole._replace(groups=groups._replace(**one))
+        single = whole._replace(groups=groups._replace(**one), plus=one["plus"], minus=one["minus"])
         price = prices.get(label)
         tasks.append(single if price is None else single.priced(price))
     return tasks

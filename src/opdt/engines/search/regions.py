@@ -15,7 +15,7 @@ from opdt.engines.search.exact import Piece
 from opdt.engines.search.polish import Expired
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.scores import Scores
-from opdt.problem import Problem
+from opdt.problem import Problem, VolumeImpurity
 
 Whole = NDArray[np.int64]
 
@@ -100,6 +100,13 @@ class Regions:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._local = threading.local()
+        self._limited = host.problem.constraints.bounds_rows
+        objective, scores = host.problem.objective, host.scores
+        self._worth: tuple[int, int] | None = None  # value of a unit of weight, right and wrong
+        if isinstance(objective, VolumeImpurity):
+            w = objective.w
+            lost = (w.numerator - w.denominator) * scores.scale + int(scores.with_errors)
+            self._worth = w.denominator * scores.scale, lost
 
     def open(self, box: Box, region: Region, goal: int) -> Region | None:
         """The rows that a box inside a region decides on; None where they cannot gain the goal."""
@@ -116,11 +123,30 @@ class Regions:
         own = Region(
             low, tops, levels[:, :count].copy(), gains, weights, wrong, fixed, region.price
         )
+        if self._limited and not self._may_meet(own, goal):
+            return None
         if self._host.switches.strips:
             most = box_kernels.most_of_strips(own.levels, tops, own.gains)
         else:
             most = own.gains[own.gains > 0].sum()
         return None if own.fixed[0] + most < goal else own
+
+    def _may_meet(self, region: Region, goal: int) -> bool:
+        """Whether some rows of a region are within the limits and gain the goal, by their weights.
+
+        A rule covers at most all right weight and at least the wrong weight that is always covered.
+        Where the right weight alone is too little, wrong weight has to make up for it.
+        """
+        least, most, numerator, denominator = map(int, self._host.limits)
+        _, fixed, wrong = region.fixed.tolist()
+        covered = fixed + int(region.weights.sum())
+        right = covered - wrong - int(region.wrong.sum())
+        if covered < least or wrong > most or right * denominator < (right + wrong) * numerator:
+            return False
+        if self._worth is None:
+            return True
+        gain, loss = self._worth
+        return bool(gain * right - loss * max(wrong, least - right) >= goal)
 
     def piece(self, region: Region) -> Piece:
         """The rows of a region for the exact kernels, with their true gains."""
@@ -131,7 +157,7 @@ class Regions:
             fixed += price.allowance - price.right * (weight - wrong) - price.wrong * wrong
         return Piece(
             region.levels, region.tops, gains, region.weights, region.wrong,
-            (fixed, weight, wrong), host.limits, host.problem.constraints.bounds_rows,
+            (fixed, weight, wrong), host.limits, self._limited,
             host.scores.with_errors, host.expired,
         )  # fmt: skip
 
@@ -221,7 +247,7 @@ class Regions:
             cells, edges, *scratch, out, corner,
         )  # fmt: skip
         host, offset = self._host, self._host.scores.offset(k)
-        if not host.problem.constraints.bounds_rows:
+        if not self._limited:
             if best + offset >= host.best:
                 high = tuple((region.low + corner).tolist())
                 low = tuple(at - 1 for at in high)

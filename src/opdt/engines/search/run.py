@@ -113,6 +113,7 @@ class Run:
         *,
         start: CodedRule | None = None,
         at_least: int | None = None,
+        ties: bool = True,
     ) -> None:
         self.problem, self.prepared, self.clock, self.switches = problem, prepared, clock, switches
         self.scores = Scores.of(problem)
@@ -133,8 +134,12 @@ class Run:
         self._agenda: Agenda | None = None  # of the pass under way
         self._later = True  # whether passes are still to come
         self._most = 1 << 62  # the smallest bound so far
+        self._ties = ties  # whether the rules of the best value are told apart
         if start is not None:
             self.take_start(start)
+        if self.incumbent is not None and not ties:
+            more = self.problem.measure(self.incumbent).gain + 1
+            self.control[kernels.BEST] = max(self.best, self.scores.least_value(more))
 
     @cached_property
     def is_large(self) -> bool:
@@ -324,12 +329,25 @@ class Run:
                         self.note(hurry=True)
             if not self.halted():
                 self._later = False
-                self.note(hurry=False)
+                self.note(hurry=not self._ties)
         except KeyboardInterrupt:
             self.stopped_by = StopReason.INTERRUPTED
             self.halt()
         self.note(hurry=True)
         self.recorder.improved(self.incumbent, self._vi_value(), self._vi_bound(), final=True)
+
+    def look(self) -> None:
+        """Look for a good rule, without a proof."""
+        try:
+            self.watch()
+            if not self.halted():
+                self._empty()
+                self.method.look()
+        except (KeyboardInterrupt, Halted) as ended:
+            if isinstance(ended, KeyboardInterrupt):
+                self.stopped_by = StopReason.INTERRUPTED
+            self.halt()
+        self.note(hurry=True)
 
     def _empty(self) -> None:
         """The rule without a condition, which covers every row."""

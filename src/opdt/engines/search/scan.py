@@ -28,9 +28,9 @@ from opdt.engines.search.grid import LADDER, LEVELS, Axis, AxisMaker, Bins, Grid
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import fill_levels
-from opdt.engines.search.records import Positions, Task, group_classes, priced_tasks
+from opdt.engines.search.records import Positions, Task, group_classes, priced_tasks, task_of
 from opdt.engines.search.regions import FREE, Region, Regions
-from opdt.engines.search.scan_kernels import Alone, Groups, Scratch
+from opdt.engines.search.scan_kernels import Alone, Asked, Groups, Scratch
 from opdt.engines.search.seeding import sample_prices, sample_rules
 from opdt.engines.search.sets import AxisSets
 from opdt.engines.search.wide import WIDE, Wide
@@ -50,6 +50,7 @@ FEW_LABELS = 8  # classes whose gains are kept
 MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
 BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
+LOOK = 100_000_000  # steps of a look for a good rule, at most
 AT_ONCE = 64  # parts of a box that are settled with it, at most
 NEAR = 4  # if their bounds are above the best value by one part in so many, at most
 TOGETHER = 16  # axes whose intervals are settled by one piece of work
@@ -112,7 +113,11 @@ class Scan:
         self._making = threading.Lock()
         self._regions = Regions(run)
         constraints = run.problem.constraints
-        self._sets = AxisSets(run.prepared, constraints, open_all=constraints.bounds_rows)
+        limited = constraints.bounds_rows
+        # counts of gains do not say how many rows there are
+        self._blind = limited and not isinstance(run.problem.objective, VolumeImpurity)
+        self._limits = run.limits if limited and not self._blind else None
+        self._sets = AxisSets(run.prepared, constraints, open_all=self._blind)
         self._wides: dict[int, Wide] = {}
         self._held = self._most_held = 0  # bytes of regions kept for their parts
         self.hint: Box | None = None  # where the value of the best rule is reached
@@ -136,8 +141,7 @@ class Scan:
         if (weights == 1).all():
             weights = groups.weights  # each is one
         groups = groups._replace(starts=starts.astype(np.int64), weights=weights)
-        whole = Task(groups, order, scores.scale, int(scores.with_errors))
-        return priced_tasks(whole, self._prices)
+        return priced_tasks(task_of(groups, order, scores), self._prices)
 
     @cached_property
     def _prices(self) -> dict[int, UnitPrice]:
@@ -154,7 +158,7 @@ class Scan:
             np.array([0, n_right, len(gains)], np.int64), np.abs(gains[order]),
             np.array([label], np.int64), 0 * one, one, one, one,
         )  # fmt: skip
-        return Task(groups, order, 1, 0)
+        return Task(groups, one, one, order, 1, 0)
 
     def gains(self, label: int) -> tuple[Whole, Whole]:
         """Value and error weight of each row under a rule of this class."""
@@ -185,6 +189,10 @@ class Scan:
         """The least gain, in units of the kernels, of a rule worth looking at."""
         return task.need(self.run.best - self.run.scores.offset(size))
 
+    def _asked(self, task: Task, size: int) -> Asked:
+        """The same, with the limits on rows."""
+        return task.asked(self.run.best - self.run.scores.offset(size), self._limits)
+
     # -- the passes ----------------------------------------------------------------------------
 
     def search(self) -> None:
@@ -195,7 +203,7 @@ class Scan:
         """
         run = self.run
         announce_compilation(kernels.scan_sets)
-        if run.switches.seeding and self._n_axes < WIDE:
+        if run.switches.seeding and self._n_axes < WIDE and run.incumbent is None:
             sample_rules(run)
         agenda = Agenda()
         steps = 0
@@ -206,16 +214,33 @@ class Scan:
                 steps += self._begin(agenda, at, task, size)
         run.work(agenda, run.clock.budget.n_threads, inline=steps < TINY)
 
-    def _begin(self, agenda: Agenda, at: int, task: Task, size: int) -> int:
-        """Put the sets of axes of one task on the agenda; returns how many steps that may take."""
+    def look(self) -> None:
+        """Offer the best rules exactly between coarse bins, where that is quick."""
+        run, spent = self.run, 0
+        for size in range(1, run.problem.structure.depth + 1):
+            for at, task in enumerate(self.tasks):
+                step, each = self._first(at, task, size)
+                axes = self._layer(step).axes
+                for sets in self._sets.batches(axes, size, max(1, LOOK // (8 * each))):
+                    spent += len(sets) * each
+                    run.watch()
+                    if spent > LOOK or run.halted():
+                        return
+                    self.count_now(None, step, sets)
+
+    def _first(self, at: int, task: Task, size: int) -> tuple[Step, int]:
+        """How the sets of axes of one task are counted first, and the steps that each takes."""
         n_rows = self.run.problem.table.n_rows
         ladder = LADDER[size]
         if size in QUICK and n_rows < 4 * ladder[0] ** size:
             ladder = (QUICK[size], *ladder)
-        each = n_rows + 8 * prod([min(ladder[0], 30)] * size)
-
         most = self.run.ceiling + self.run.scores.offset(size)
-        step = Step(at, task, size, ladder, most)
+        return Step(at, task, size, ladder, most), n_rows + 8 * prod([min(ladder[0], 30)] * size)
+
+    def _begin(self, agenda: Agenda, at: int, task: Task, size: int) -> int:
+        """Put the sets of axes of one task on the agenda; returns how many steps that may take."""
+        step, each = self._first(at, task, size)
+        most = step.most
 
         def works() -> Iterator[Work]:
             layer = self._layer(step)
@@ -290,8 +315,8 @@ class Scan:
             records = np.empty((len(sets), kernels.HEAD), np.int64)
             ended = kernels.scan_sets(
                 layer.grid, layer.alone, sets, np.full(len(sets), kernels.ALL_WAYS), 1,
-                task.groups, layer.channels, self._sets.rules(size), need, run.control, space[0],
-                records, np.zeros(2, np.int64),
+                task.groups, layer.channels, self._sets.rules(size), self._asked(task, size),
+                run.control, space[0], records, np.zeros(2, np.int64),
             )  # fmt: skip
             if ended == kernels.STOPPED:
                 return
@@ -459,8 +484,8 @@ class Scan:
                 begun = int(state[0])
                 ended = kernels.scan_sets(
                     layer.grid, layer.alone, sets, ways, 0, task.groups, layer.channels,
-                    self._sets.rules(size), self.need(task, size), run.control, scratch, records,
-                    state,
+                    self._sets.rules(size), self._asked(task, size), run.control, scratch,
+                    records, state,
                 )  # fmt: skip
                 self._take(agenda, layer, step, records[: state[1]], alive)
                 state[1] = 0
@@ -490,13 +515,12 @@ class Scan:
         offset = run.scores.offset(size)
         pass_of = {int(label): p for p, label in enumerate(task.groups.labels)}
         fits_all = self._sets.fits_all(size)
-        limited = run.problem.constraints.bounds_rows
         for record in found.tolist():
             bound, label, right, wrong = record[: kernels.HEAD]
             rays = tuple(record[kernels.HEAD : kernels.HEAD + size])
             if not fits_all and not run.prepared.fits(rays):
                 continue
-            if right >= 0 and not limited:
+            if right >= 0 and not self._blind:
                 value = task.value(pass_of[label], right, wrong) + offset
                 if value >= run.best:
                     hint = layer.positions.corner(record, size, value)

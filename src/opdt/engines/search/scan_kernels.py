@@ -56,7 +56,7 @@ class Rules(NamedTuple):
 
     `kinds` (n_rays,) is the kind of each ray, `allowed` (n_kinds ** k,) says which kinds may stand
     together (empty: all may). With `once` no feature is used twice. `open_all` keeps also what is
-    decided exactly, because limits on rows are still to be checked.
+    decided exactly, because it is still to be looked at.
     """
 
     kinds: Whole
@@ -64,6 +64,28 @@ class Rules(NamedTuple):
     allowed: NDArray[np.bool_]
     once: bool
     open_all: bool
+
+
+class Asked(NamedTuple):
+    """What rules must gain, and the limits on their rows that counts can check.
+
+    `need` is the least gain of interest, in the units of `Groups`, where gains may be priced (see
+    `records.Task`): a rule of the true gain g has at least `parts` × g + `allowance` of these.
+    `plus` and `minus` (n_passes,) are the true gain and loss of a unit of weight. If `limited`,
+    rules cover a weight of at least `least`, of which at most `most` is wrong, and the right part
+    is at least `numerator` / `denominator`.
+    """
+
+    need: int
+    plus: Whole
+    minus: Whole
+    parts: int
+    allowance: int
+    limited: bool
+    least: int
+    most: int
+    numerator: int
+    denominator: int
 
 
 class Places(NamedTuple):
@@ -333,23 +355,24 @@ def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
 @kernel
 def bound_set(
     grid: Any, alone: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any,
-    need: int, ways: Any, begin: int, scratch: Any, records: Any, n_records: int,
+    asked: Any, ways: Any, begin: int, scratch: Any, records: Any, n_records: int,
 ) -> int:  # fmt: skip
     """Bound the sets of rays on the axes, whose counted cells are `scratch.cells[0]`.
 
     `ways` says which sets are of interest: bit b stands for the set that uses the axis d downwards
     exactly if bit d of b is set; ALL_WAYS stands for all sets.
 
-    Writes a record for each set of rays and label that may gain `need`: its bound and the box of
-    the places that reach it (bound NEG where all that may is decided), and the weights (RIGHT,
-    WRONG) of the best rule exactly between bins, -1 where none gains the need. Returns the new
-    number of records, or -1 where they do not fit.
+    Writes a record for each set of rays and label that may gain what is asked: its bound and the
+    box of the places that reach it (bound NEG where all that may is decided), and the weights
+    (RIGHT, WRONG) of the best rule exactly between bins, -1 where none gains the need within the
+    limits. Returns the new number of records, or -1 where they do not fit.
 
     With `begin` 1 instead of 0, both ordered rays of the first axis are used together, the counted
     cells are `scratch.cells[1]`, and nothing is written but the largest bound, into the first
     record.
     """
     k = axes.size
+    need = asked.need
     modes = np.full(k, -1)
     chosen = np.empty(k, np.int64)
     outers = np.empty(k + 1, np.int64)  # cells of the dimensions left, at each depth
@@ -388,7 +411,7 @@ def bound_set(
             and ways == ALL_WAYS
         ):
             n_records = bound_singles(
-                grid, axes, modes, chosen, code[depth], groups, channels, rules, need, scratch,
+                grid, axes, modes, chosen, code[depth], groups, channels, rules, asked, scratch,
                 records, n_records,
             )  # fmt: skip
             if n_records < 0:
@@ -481,7 +504,7 @@ def bound_set(
         for p in range(groups.labels.size):
             down = 1 if ordered >= 0 and modes[ordered] == DOWN else 0
             bound, right, wrong = bound_places(
-                out, size, channels, groups, p, need, kept[k], dims, axes, grid, loose,
+                out, size, channels, groups, p, asked, kept[k], dims, axes, grid, loose,
                 rules.open_all, alone, ordered, down, low, high, corner,
             )  # fmt: skip
             if bound == NEG and right < 0:
@@ -503,7 +526,7 @@ def bound_set(
 @kernel
 def bound_singles(
     grid: Any, axes: Any, modes: Any, chosen: Any, code: int, groups: Any, channels: int,
-    rules: Any, need: int, scratch: Any, records: Any, n_records: int,
+    rules: Any, asked: Any, scratch: Any, records: Any, n_records: int,
 ) -> int:  # fmt: skip
     """The single rays of the last axis, beside single rays on all others: each is one rule.
 
@@ -537,12 +560,12 @@ def bound_singles(
             covered[c] = sums[c] - own if how in (OTHERS, PRESENT) else own
         for p in range(groups.labels.size):
             right = covered[groups.right[p]]
-            if right * groups.plus[p] < need:
+            if right * groups.plus[p] < asked.need:
                 continue
             but_right = groups.wrong[p] < 0
             lost = covered[channels - 1] - right if but_right else covered[groups.wrong[p]]
             gain = groups.plus[p] * right - groups.minus[p] * lost
-            if gain < need:
+            if gain < asked.need or not meets(right, lost, asked):
                 continue
             if n_records >= records.shape[0]:
                 return -1
@@ -559,29 +582,59 @@ def bound_singles(
 
 
 @kernel
+def meets(right: Any, wrong: Any, asked: Any) -> bool:
+    """Whether rows of these weights are within the limits."""
+    return not asked.limited or (
+        right + wrong >= asked.least
+        and wrong <= asked.most
+        and right * asked.denominator >= (right + wrong) * asked.numerator
+    )
+
+
+@kernel
+def most_within(right: Any, wrong: Any, most_wrong: Any, p: int, asked: Any) -> Any:
+    """What rules within the limits gain at most, in the units of `Groups`; NEG where none are.
+
+    They cover at most `right` of the right weight, at least `wrong` and at most `most_wrong` of
+    the other: the more of the right and the less of the other, the more precise they are. Where
+    the right weight alone is too little, the other has to make up for it.
+    """
+    if (
+        right + most_wrong < asked.least
+        or wrong > asked.most
+        or right * asked.denominator < (right + wrong) * asked.numerator
+    ):
+        return NEG
+    gain = asked.plus[p] * right - asked.minus[p] * max(wrong, asked.least - right)
+    return asked.parts * gain + asked.allowance
+
+
+@kernel
 def bound_places(
-    cells: Any, size: int, channels: int, groups: Any, p: int, need: int, n_dims: int, dims: Any,
+    cells: Any, size: int, channels: int, groups: Any, p: int, asked: Any, n_dims: int, dims: Any,
     axes: Any, grid: Any, loose: Any, open_all: bool, alone: Any, ordered: int, down: int,
     low: Any, high: Any, corner: Any,
 ) -> Any:  # fmt: skip
     """The largest bound over all places of the ordered dimensions, and the best exact corner.
 
-    `low` and `high` (k,) receive the box of the places alive, `corner` (k,) the loosest places that
-    the best corner covers (-1 in the other dimensions).
+    A corner's gain is its true one, and it is within the limits. `low` and `high` (k,) receive the
+    box of the places alive, `corner` (k,) the loosest places that the best corner covers (-1 in
+    the other dimensions).
     """
     plus, minus = groups.plus[p], groups.minus[p]
     right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
     but_right = groups.wrong[p] < 0
     at_wrong = channels - 1 if but_right else groups.wrong[p]
     wrong = cells[at_wrong * size : (at_wrong + 1) * size]
-    bound, best = NEG, need - 1
+    need, own_plus, own_minus = asked.need, asked.plus[p], asked.minus[p]
+    bound, best = NEG, (need - asked.allowance) // asked.parts - 1
     best_right, best_wrong = np.int64(-1), np.int64(-1)
     for d in range(low.size):
         low[d], high[d], corner[d] = -1, -1, -1
     if n_dims == 0:
         lost = wrong[0] - right[0] if but_right else wrong[0]
         gain = plus * right[0] - minus * lost
-        if gain >= need:
+        if gain >= need and meets(right[0], lost, asked):
             best_right, best_wrong = right[0], lost
             if open_all:
                 bound = gain
@@ -625,10 +678,14 @@ def bound_places(
                     kept_wrong = wrong[own] - right[own] if but_right else wrong[own]
                     dropped = alone.wrong[p, down, axes[ordered], own] - kept_wrong
                     here = min(here, alone.best[p, down, axes[ordered], t] + minus * dropped)
+                if asked.limited and here >= need:
+                    own = np.uintp(from_loose + from_first[t])
+                    most_wrong = wrong[own] - right[own] if but_right else wrong[own]
+                    here = min(here, most_within(right[own], lost, most_wrong, p, asked))
                 if here < need:
                     continue
-                if real and t + 1 < n_first:
-                    gain = plus * right[tight] - minus * lost
+                if real and t + 1 < n_first and meets(right[tight], lost, asked):
+                    gain = own_plus * right[tight] - own_minus * lost
                     # of equal gains the one with fewer errors is worth more
                     if gain > best or (gain == best and lost < best_wrong):
                         best = gain
@@ -665,7 +722,7 @@ def bound_places(
 @kernel
 def scan_sets(
     grid: Any, alone: Any, sets: Any, ways: Any, begin: int, groups: Any, channels: int,
-    rules: Any, need: int, control: Any, scratch: Any, records: Any, state: Any,
+    rules: Any, asked: Any, control: Any, scratch: Any, records: Any, state: Any,
 ) -> int:  # fmt: skip
     """Count and bound the sets of axes from `state[0]` on.
 
@@ -689,8 +746,8 @@ def scan_sets(
             records[s, BOUND] = NEG
             own = records[s : s + 1]
         written = bound_set(
-            grid, alone, axes, extents, groups, channels, rules, need, ways[s], begin, scratch, own,
-            state[1],
+            grid, alone, axes, extents, groups, channels, rules, asked, ways[s], begin, scratch,
+            own, state[1],
         )  # fmt: skip
         if written < 0:
             return FULL

@@ -32,7 +32,8 @@ class AxisSets:
     prepared : Prepared
     constraints : Constraints
     open_all : bool
-        Whether the kernels keep what is decided exactly, too.
+        Whether the kernels keep what is decided exactly, too: limits on rows that counts cannot
+        check are still to be looked at, or ties.
     """
 
     def __init__(self, prepared: Prepared, constraints: Constraints, *, open_all: bool) -> None:

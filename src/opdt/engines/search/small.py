@@ -63,6 +63,10 @@ class Sweep:
         else:
             self._pass(size)
 
+    def look(self) -> None:
+        """Offer the best rules of one condition, and greedy ones."""
+        self.search(1)
+
     @property
     def nodes(self) -> int:
         """Nodes of the pass under way."""

@@ -1,0 +1,334 @@
+"""What a demand costs: the most precise rule of each coverage, the largest of each precision.
+
+The higher the minimum coverage, the lower the precision that a rule can have, and the other way
+round. A rule that is the best for one demand stays the best for every higher one that it meets
+itself, so each search settles a whole stretch of demands.
+
+The largest rules of each precision all lie on the Pareto frontier (`opdt.analysis.frontier`): a
+rule of fewer errors and at least as many right rows is more precise, too. The most precise rules of
+each coverage need not, because errors count as covered rows. So both are searched for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, Unpack
+
+from opdt.analysis.counts import Judged, count_rows, frame_of, text_table
+from opdt.analysis.settings import Settings, build_problem
+from opdt.arguments import start_clock
+from opdt.engines import Engine
+from opdt.engines.precision import most_precise
+from opdt.engines.prices import Pricer
+from opdt.errors import InputError
+from opdt.problem.objective import as_written
+from opdt.rules import Rule
+from opdt.solution import Budget, Solution, StopReason
+from opdt.verdict import Evidence
+
+COVERAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+
+
+@dataclass(frozen=True)
+class DemandPoint(Judged):
+    """The best rule of those that meet a demand.
+
+    Attributes
+    ----------
+    least : float
+        The demand: the least coverage, as a share of the rows, or the least precision.
+    rule : Rule
+    covered, errors, n_rows : float
+        Rows that the rule covers, those of another class among them, and all rows (weighted).
+    bound : float
+        A precision, or a number of right rows, that no rule exceeds that meets the demand.
+    proven : bool
+        Whether no such rule is better: for this demand, and for all higher ones that the rule
+        meets.
+    evidence : Evidence or None
+        What the training rows say about the rule; see `verdict`.
+    """
+
+    least: float
+    rule: Rule
+    covered: float
+    errors: float
+    n_rows: float
+    bound: float
+    proven: bool
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class DemandPath:
+    """The best rule of each demand; `precision_path` and `coverage_path` make it.
+
+    Attributes
+    ----------
+    objective : str
+        What the rules are best in: "precision" or "coverage".
+    points : tuple of DemandPoint
+        From the lowest demand to the highest that some rule meets. A demand that the rule before
+        meets has no point of its own.
+    complete : bool
+        Whether all points are proven, and none is missing because of a limit.
+    stopped_by : StopReason
+    seconds : float
+        Time that it took.
+    n_solves : int
+        Searches that it took.
+    """
+
+    objective: str
+    points: tuple[DemandPoint, ...]
+    complete: bool
+    stopped_by: StopReason
+    seconds: float
+    n_solves: int
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[DemandPoint]:
+        return iter(self.points)
+
+    @property
+    def demand(self) -> str:
+        """What is demanded: "coverage" or "precision"."""
+        return "coverage" if self.objective == "precision" else "precision"
+
+    def at(self, least: float) -> DemandPoint | None:
+        """The best rule for a demand, a share; None where no search has settled it.
+
+        A search has settled its own demand and all higher ones that its rule meets.
+        """
+        for point in reversed(self.points):
+            if point.least <= least <= getattr(point, self.demand):
+                return point
+        return None
+
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[DemandPoint, ...]:
+        """The points with the counts of their rules on other rows, such as held-out ones.
+
+        Takes the arguments of `WeightPath.evaluate`.
+        """
+        counts = count_rows([point.rule for point in self.points], X, y, sample_weight)
+        return tuple(
+            DemandPoint(p.least, p.rule, *numbers, p.bound, p.proven, p.evidence)
+            for p, numbers in zip(self.points, counts, strict=True)
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The points by column: what every library makes a data frame of."""
+        names = ("least", "precision", "coverage", "covered", "errors", "bound", "proven")
+        table = {name: [getattr(point, name) for point in self.points] for name in names}
+        verdicts = [None if p.verdict is None else str(p.verdict.level) for p in self.points]
+        return table | {"verdict": verdicts, "rule": [str(point.rule) for point in self.points]}
+
+    def to_frame(self) -> Any:
+        """The points as a data frame of pandas, or else of polars or Arrow."""
+        return frame_of(self.columns())
+
+    def __str__(self) -> str:
+        if not self.points:
+            return "no rule " + ("meets the constraints" if self.complete else "was found in time")
+        rows = [(f"{100 * p.least:.4g} %", *p.words()) for p in self.points]
+        return text_table((f"least {self.demand}", *Judged.TITLES), rows)
+
+
+def precision_path(
+    X: Any,
+    y: Any = None,
+    *,
+    coverages: Sequence[float] = COVERAGES,
+    engine: str | Engine = "search",
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    budget: Budget | None = None,
+    **settings: Unpack[Settings],
+) -> DemandPath:
+    """The most precise rule of each minimum coverage, each proven.
+
+    Parameters
+    ----------
+    X, y
+        As in `discover`, and so are all arguments that are not listed here: `max_depth`,
+        `structure`, `groups`, `target`, `constraints`, `sample_weight` and `roles`.
+    coverages : sequence of float or int
+        The least coverages: shares of the rows, or whole numbers of rows. Those below the
+        `min_coverage` of the constraints count as that.
+    engine : str or Engine
+        One that proves its answers.
+    time_limit, n_jobs, budget
+        Limits on the whole path, as in `discover`.
+
+    Returns
+    -------
+    DemandPath
+
+    Examples
+    --------
+    >>> path = precision_path(
+    ...     {"age": [20, 22, 25, 27, 31, 38, 47, 52, 60]},
+    ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
+    ...     target="ill", max_depth=1, coverages=[0.1, 0.2, 0.5, 0.9])
+    >>> print(path)
+    least coverage  covered  errors  precision  coverage        verdict  rule
+              10 %        2       0    100.0 %    22.2 %  not supported  IF age >= 50 THEN ill
+              50 %        8       2     75.0 %    88.9 %  not supported  IF age >= 21 THEN ill
+              90 %        9       3     66.7 %   100.0 %  not supported  IF (any row) THEN ill
+    >>> path.at(0.2).errors
+    0.0
+    """
+    pricer = _pricer(X, y, engine, budget, time_limit, n_jobs, settings)
+    levels = [_coverage(each, pricer) for each in _listed("coverages", coverages)]
+    if pricer.problem.constraints.min_coverage:
+        own = Fraction(pricer.problem.limits.min_covered, pricer.total)
+        levels = [max(level, own) for level in levels]
+
+    def solve(level: Fraction) -> Solution:
+        return most_precise(pricer.limited(min_coverage=level))
+
+    return _trace("precision", pricer, levels, solve)
+
+
+def coverage_path(
+    X: Any,
+    y: Any = None,
+    *,
+    precisions: Sequence[float] = PRECISIONS,
+    engine: str | Engine = "search",
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    budget: Budget | None = None,
+    **settings: Unpack[Settings],
+) -> DemandPath:
+    """The rule that covers most rows of its class for each minimum precision, each proven.
+
+    Parameters
+    ----------
+    X, y
+        As in `discover`, and so are all arguments that are not listed here: `max_depth`,
+        `structure`, `groups`, `target`, `constraints`, `sample_weight` and `roles`.
+    precisions : sequence of float
+        The least precisions, above 0 and at most 1. Those below the `min_precision` of the
+        constraints count as that.
+    engine, time_limit, n_jobs, budget
+        As in `precision_path`.
+
+    Returns
+    -------
+    DemandPath
+
+    Examples
+    --------
+    >>> path = coverage_path(
+    ...     {"age": [20, 22, 25, 27, 31, 38, 47, 52, 60]},
+    ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
+    ...     target="ill", max_depth=1, precisions=[0.7, 0.75, 0.9])
+    >>> print(path)
+    least precision  covered  errors  precision  coverage        verdict  rule
+               70 %        8       2     75.0 %    88.9 %  not supported  IF age >= 21 THEN ill
+               90 %        2       0    100.0 %    22.2 %  not supported  IF age >= 50 THEN ill
+    """
+    pricer = _pricer(X, y, engine, budget, time_limit, n_jobs, settings)
+    own = as_written(pricer.problem.constraints.min_precision)
+    levels = [max(_precision(each), own) for each in _listed("precisions", precisions)]
+
+    def solve(level: Fraction) -> Solution:
+        own = pricer.limited(min_precision=level)
+        return own.solution(Fraction(1), own.solve(Fraction(1)))
+
+    return _trace("coverage", pricer, levels, solve)
+
+
+def _pricer(
+    X: Any,
+    y: Any,
+    engine: str | Engine,
+    budget: Budget | None,
+    time_limit: float | None,
+    n_jobs: int | None,
+    settings: Settings,
+) -> Pricer:
+    clock = start_clock(budget, time_limit, n_jobs)
+    settings["w"] = 1
+    return Pricer(build_problem(X, y, **settings), engine, clock)
+
+
+def _trace(
+    objective: str,
+    pricer: Pricer,
+    levels: Sequence[Fraction],
+    solve: Callable[[Fraction], Solution],
+) -> DemandPath:
+    """Solve for each demand, from the lowest to the highest, that no rule before has settled."""
+    points: list[DemandPoint] = []
+    complete, demand = True, "coverage" if objective == "precision" else "precision"
+    met = Fraction(-1)  # the demand that the last rule meets
+    stopped: StopReason | None = None
+    for level in sorted(set(levels)):
+        if level <= met:
+            continue
+        if pricer.halted():
+            complete, stopped = False, pricer.stopped_by
+            break
+        found = solve(level)
+        if found.rule is None:
+            complete = complete and found.status.is_proven
+            stopped = None if found.status.is_proven else found.stopped_by
+            break
+        proven = found.status.is_proven and found.stopped_by is StopReason.FINISHED
+        covered, errors = (round(n * pricer.scale) for n in (found.covered, found.errors))
+        if proven:
+            met = Fraction(covered, pricer.total)
+            met = met if demand == "coverage" else Fraction(covered - errors, covered)
+        else:
+            complete, stopped = False, found.stopped_by
+        points.append(
+            DemandPoint(
+                float(level), found.rule, found.covered, found.errors,
+                pricer.total / pricer.scale, found.bound, proven, found.evidence,
+            )
+        )  # fmt: skip
+    return DemandPath(
+        objective, tuple(points), complete, stopped or StopReason.FINISHED,
+        pricer.clock.elapsed(), pricer.work.solves,
+    )  # fmt: skip
+
+
+def _listed(name: str, demands: Any) -> list[Any]:
+    """A list of demands, or one sentence."""
+    if isinstance(demands, str) or not isinstance(demands, Iterable):
+        raise InputError(f"'{name}' must be a list of numbers, got {demands!r}.")
+    listed = list(demands)
+    for each in listed:
+        is_number = isinstance(each, Real) and not isinstance(each, bool)
+        if not is_number or not 0 < each < math.inf:
+            raise InputError(f"'{name}' must be numbers above 0, got {each!r}.")
+    if not listed:
+        raise InputError(f"'{name}' must have at least one number, got none.")
+    return listed
+
+
+def _coverage(each: Any, pricer: Pricer) -> Fraction:
+    """A least coverage as a share of all rows."""
+    if isinstance(each, Integral):
+        return min(Fraction(1), Fraction(int(each) * pricer.scale, pricer.total))
+    if each > 1:
+        raise InputError(
+            f"'coverages' as floats are shares up to 1, got {each!r}; give a number of rows as "
+            "an int."
+        )
+    return as_written(each)
+
+
+def _precision(each: Any) -> Fraction:
+    if each > 1:
+        raise InputError(f"'precisions' must be numbers above 0 and at most 1, got {each!r}.")
+    return as_written(each)
