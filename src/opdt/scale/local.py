@@ -19,7 +19,9 @@ from opdt.errors import InputError, first_line
 from opdt.machine import left
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
 from opdt.scale.texts import TextPart, judge_all
+from opdt.table.origin import line_of
 from opdt.table.places import ending_of, file_system, is_remote, open_binary, shown, size_of
+from opdt.table.raw import BadRows
 from opdt.table.read import DATABASES, PARQUET, WORKBOOKS, split_inside
 from opdt.table.textfile import text_ending
 
@@ -108,6 +110,14 @@ class LocalScanner(Scanner):
             return None
         self.sources()
         return sum(int(self._fragments[path].count_rows()) for path in self.paths)
+
+    def line_of(self, place: int, row: int, column: str, cell: str) -> tuple[int, str] | None:
+        """The line and the file of a cell of a text file."""
+        part = self.parts([column])[place]
+        if not isinstance(part.fragment, TextPart):
+            return None
+        line = line_of(part.fragment.file, row, column, cell)
+        return None if line is None else (line, shown(part.path))
 
     def parts(self, columns: Sequence[str]) -> list[_Part]:
         """Pieces of about a million rows, in the order of the files."""
@@ -269,6 +279,13 @@ def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> 
 def _run(task: Task, place: int, part: _Part, rows: int, stop: threading.Event) -> Parts:
     try:
         return task.run(_batches(part, task.columns, rows, stop), place)
+    except BadRows as error:
+        text = isinstance(part.fragment, TextPart)
+        line = line_of(part.fragment.file, error.row) if text else None
+        path = shown(part.path)
+        if line is None:
+            raise InputError(f"{path}: {error}") from None
+        raise error.in_file(line, path) from None
     except InputError as error:
         named = part.path in str(error)
         raise error if named else InputError(f"{shown(part.path)}: {error}") from error
