@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -188,6 +188,12 @@ def memory_values(table: Table, name: str) -> list[Any]:
     return [None if code < 0 else column.values[code] for code in column.codes.tolist()]
 
 
+OF_A_TYPE: dict[str, Callable[[Any], str]] = {
+    "true and false": lambda value: str(bool(value)).lower(),
+    "codes on request": str,
+}
+
+
 @dataclass
 class Wide:
     """All messy columns of as many rows side by side, under names of their own."""
@@ -236,8 +242,8 @@ class Wide:
             assert there.role is own.role, (messy.about, str(there), str(own))
             if own.role.is_used:
                 found, wanted = values_of(rows, schema, name), memory_values(table, messy.name)
-                if messy.about == "true and false":  # in a file they have a type of their own
-                    wanted = [str(bool(value)).lower() for value in wanted]
+                if messy.about in OF_A_TYPE:  # which cells of text have not
+                    wanted = [OF_A_TYPE[messy.about](value) for value in wanted]
                 assert found == wanted, messy.about
 
     def check_typed(self, frame: Any, rows: Any, client: Any = None) -> None:

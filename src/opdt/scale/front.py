@@ -164,6 +164,7 @@ def discover_partitioned(
     except KeyboardInterrupt:
         return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED, objective)
     question, chosen = Question(schema, summary, wishes), switches or Switches()
+    plan = question.problem.noted(plan)
     if objective == "precision":
         return replace(_most_precise(question, summary, driver, chosen), plan=plan)
     search = PartitionedSearch(question, driver, chosen)

@@ -108,10 +108,15 @@ def column_of(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
     return column
 
 
-def levels_in(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
-    """The cells of a column, each once, missing ones too; coded columns are not written out."""
-    distinct = table.column(layout.name).unique()
-    return column_of(pa.table({layout.name: distinct}), layout)
+def levels_in(table: pa.Table, layout: Layout) -> pa.Table:
+    """The levels of a column and the rows of each, missing ones too.
+
+    A level may come more than once, as several cells may mean it. Coded columns are not written
+    out.
+    """
+    found = pc.value_counts(table.column(layout.name))
+    distinct = pa.table({layout.name: found.field("values")})
+    return pa.table({"level": column_of(distinct, layout), "count": found.field("counts")})
 
 
 def _cast(column: Any, layout: Layout) -> Any:

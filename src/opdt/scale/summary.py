@@ -93,7 +93,10 @@ class Summary(Task):
             if layout.has_unread:
                 parts[f"unread{f}"] = UNREAD.empty_table()
             if layout.kind is Kind.CATEGORICAL:
-                parts[f"levels{f}"] = pa.table({"level": pa.array([], layout.arrow)})
+                counts = pa.array([], pa.int64())
+                parts[f"levels{f}"] = pa.table(
+                    {"level": pa.array([], layout.arrow), "count": counts}
+                )
             else:
                 parts[f"values{f}"] = np.empty(0, np.int64)
                 parts[f"range{f}"] = np.empty(0, np.int64)
@@ -122,9 +125,9 @@ class Summary(Task):
                 parts[f"levels{f}"] = known[f"levels{f}"]  # none: nobody asks for them
                 continue
             if layout.kind is Kind.CATEGORICAL:
-                distinct = levels_in(table, layout)
-                parts["absent"][f] = distinct.null_count
-                parts[f"levels{f}"] = pa.table({"level": pc.drop_null(distinct)})
+                levels = levels_in(table, layout)
+                parts["absent"][f] = levels.column("level").null_count
+                parts[f"levels{f}"] = levels.filter(pc.is_valid(levels.column("level")))
                 continue
             keys = numeric_keys(table.column(layout.name), layout)
             present = keys != MISSING
@@ -161,7 +164,8 @@ class Summary(Task):
                 out[f"unread{f}"] = _earlier(one[f"unread{f}"], two[f"unread{f}"])
             if layout.kind is Kind.CATEGORICAL:
                 both = pa.concat_tables([one[f"levels{f}"], two[f"levels{f}"]])
-                out[f"levels{f}"] = pa.table({"level": both.column("level").unique()})
+                summed = both.group_by("level").aggregate([("count", "sum")])
+                out[f"levels{f}"] = summed.rename_columns({"count_sum": "count"})
                 if len(out[f"levels{f}"]) > MAX_LEVELS:
                     raise UnsupportedProblem(
                         f"column {layout.name!r} has more than {MAX_LEVELS} levels, too many for "
