@@ -21,7 +21,6 @@ from opdt.problem import (
     class_code,
     simplify,
 )
-from opdt.problem.coded import CodedCondition
 from opdt.problem.problem import Limits
 from opdt.rules import Op
 from opdt.table import Table
