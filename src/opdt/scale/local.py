@@ -176,8 +176,9 @@ def find_files(paths: Any) -> tuple[str, ...]:
         place, _ = split_inside(one)
         if ending_of(place) in (*WORKBOOKS, *DATABASES):
             raise InputError(
-                f"{shown(place)} is read into memory only; leave the memory limit out, or write "
-                "its table to a Parquet file."
+                f"{shown(place)} cannot be read in pieces, so no 'memory_limit' can be kept: "
+                "workbooks and databases are read into memory only; leave the limit out, or write "
+                "the table to a Parquet file."
             )
         found = _remote_files(one) if is_remote(one) else _local_files(one)
         if not found:

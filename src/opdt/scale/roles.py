@@ -15,7 +15,7 @@ from opdt.errors import InputError
 from opdt.scale.driver import Driver
 from opdt.scale.scanner import Parts, Scanner, Task
 from opdt.scale.schema import Layout, Schema
-from opdt.table import Column, ColumnPlan, Plan, Role
+from opdt.table import Column, ColumnPlan, Kind, Plan, Role
 from opdt.table.columns import code_values
 from opdt.table.decide import check_constant, decide_text, id_reason, is_nameless, says_id
 from opdt.table.frames import from_values
@@ -66,7 +66,8 @@ def settle(plan: Plan, schema: Schema, summary: Parts, scanner: Scanner) -> Plan
         if f in schema.idle:
             continue
         column, absent = known[layout.name], bool(summary["absent"][f])
-        values = summary.get(f"levels{f}", summary.get(f"values{f}"))
+        is_text = layout.kind is Kind.CATEGORICAL
+        values = summary[f"levels{f}" if is_text else f"values{f}"]
         column = check_constant(column, len(values), has_missing=absent)
         bad = summary.get(f"unread{f}")
         if bad is not None and len(bad):

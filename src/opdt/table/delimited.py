@@ -22,7 +22,8 @@ import pyarrow.csv as arrow_csv
 from opdt.errors import InputError, OpdtWarning
 from opdt.machine import cores, mappable
 from opdt.table import cells
-from opdt.table.cells import MISSING_TEXT, ORDERS, Reading
+from opdt.table.cells import ORDERS, Reading
+from opdt.table.missing_words import MISSING_TEXT
 from opdt.table.origin import remember
 from opdt.table.places import is_remote, open_binary, shown, size_of
 from opdt.table.textfile import (

@@ -198,9 +198,9 @@ def _test(condition: Condition, of: ColumnType) -> Test:
     values = tuple(dict.fromkeys(value for value in found if value is not None))
     if op is not Op.NE:
         return Test(feature, of, Op.IN, values, condition.zone)
-    return (
-        Test(feature, of, op, values, condition.zone) if values else Test(feature, of, Op.PRESENT)
-    )
+    if not values:
+        return Test(feature, of, Op.PRESENT)
+    return Test(feature, of, op, values, condition.zone)
 
 
 def _threshold(condition: Condition, of: ColumnType) -> Any:
