@@ -165,9 +165,10 @@ def discover(
         target=target,
         constraints=demands,
     )
+    plan = problem.noted(table.plan)
     if objective == "precision":
-        return replace(most_precise(Pricer(problem, chosen, clock)), plan=table.plan)
-    return replace(chosen.solve(problem, clock), objective=objective, plan=table.plan)
+        return replace(most_precise(Pricer(problem, chosen, clock)), plan=plan)
+    return replace(chosen.solve(problem, clock), objective=objective, plan=plan)
 
 
 def _most(n_rows: int, sample_weight: Any) -> float:

@@ -11,7 +11,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from naive import Naive
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import InputError
 from opdt.problem import (
     CodedCondition,
     CodedRule,
@@ -205,11 +205,22 @@ def test_a_feature_that_is_required_twice_is_required_once(table):
     assert Problem.build(table, constraints=asked).required == {0, 1}
 
 
-def test_subsets_of_many_levels_are_too_many():
-    table = Table.build({"x": [f"l{i}" for i in range(14)]}, [0, 1] * 7, warn=False)
-    with pytest.raises(UnsupportedProblem, match="'subsets' on feature 'x' with 14 levels is too"):
-        Problem.build(table, constraints=Constraints(subsets=True))
-    Problem.build(table, constraints=Constraints(subsets=[]))
+def test_subsets_of_many_levels_hold_the_frequent_ones():
+    levels = [f"l{i:02}" for i in range(14)]
+    rows = levels * 2 + levels[3:]
+    table = Table.build({"x": rows}, [0, 1] * 19 + [0], warn=False)
+    problem = Problem.build(table, constraints=Constraints(subsets=True))
+    held = set(range(3, 14))
+    assert problem.limited == {0: tuple(sorted(held))}
+    subsets = list(problem.subsets_of(0))
+    assert {len(some) for some in subsets} == set(range(2, 12))
+    assert set().union(*subsets) == held
+    rare, frequent = (CodedCondition(0, Op.IN, -1, some) for some in ((0, 3), (3, 4)))
+    (chain,) = problem.chains
+    assert problem.fits(chain, (frequent,))
+    assert not problem.fits(chain, (rare,))
+    (note,) = problem.noted(table.plan)["x"].changes
+    assert note.startswith("sets of levels ('in') are made of the 11 most frequent of its 14")
 
 
 @pytest.mark.parametrize(

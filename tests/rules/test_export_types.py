@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from opdt import Condition, InputError, Rule, read_rule, write_rule
+from opdt import Condition, InputError, Rule, discover, read_rule, write_rule
 
 DAYS = [dt.date(2024, 1, day) for day in (1, 5, 9, 20)]
 TIMES = pd.to_datetime([*DAYS, None]) + pd.Timedelta(minutes=30)
@@ -109,3 +109,29 @@ def test_times_of_day_are_levels_that_can_be_written(tmp_path):
         (tmp_path / "bad.json").write_text(content)
         with pytest.raises(InputError, match="is not a date or a time of day"):
             read_rule(tmp_path / "bad.json")
+
+
+def test_instants_are_told_with_their_zone(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    times = pd.date_range("2024-03-01", periods=80, freq="h", tz="America/New_York")
+    late = [int(time >= times[50]) for time in times]
+    files = {"t.csv": pd.DataFrame.to_csv, "t.parquet": pd.DataFrame.to_parquet}
+    frame = pd.DataFrame({"t": times, "late": late})
+    for name, write in files.items():
+        write(frame, tmp_path / name, index=False)
+    sources = [frame, tmp_path / "t.csv", tmp_path / "t.parquet"]
+    found = [discover(source, "late", max_depth=1, target=1).rule for source in sources]
+    found += [discover([str(path)], "late", max_depth=1, target=1).rule for path in sources[1:]]
+    for rule in found:
+        assert str(rule) == "IF t >= 2024-03-03 07:00 UTC THEN 1"
+        write_rule(tmp_path / "rule.json", rule)
+        assert str(read_rule(tmp_path / "rule.json")) == str(rule)
+        assert in_pandas(rule, frame) == in_polars(rule, pl.from_pandas(frame)) == late
+    assert "t is on or after 2024-03-03 07:00 UTC" in found[0].to_english()
+    with duckdb.connect() as database:
+        database.execute("SET TimeZone = 'Asia/Tokyo'")
+        database.execute("CREATE TABLE rows AS SELECT * FROM frame")
+        answer = database.sql(f"SELECT {found[0].to_sql('duckdb')} FROM rows").fetchall()
+    assert [int(fires) for (fires,) in answer] == late
+    hours = discover(frame, "late", max_depth=1, target=1, roles={"t": "date:hour"})
+    assert str(hours.rule).startswith("IF hour of t (UTC) ")

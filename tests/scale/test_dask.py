@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
+from messy import Wide
 from opdt.errors import InputError
 from opdt.scale import PassProgress, discover_partitioned, front
 from opdt.solution import Budget, Progress, Status, StopReason
@@ -102,6 +103,30 @@ def slow_frame(table: pa.Table, n_parts: int, seconds: float) -> Any:
         return piece
 
     return dd.from_map(read, pieces, meta=pieces[0].iloc[:0])
+
+
+# -- the same columns ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wide", Wide.all(), ids=lambda wide: f"{wide.rows} rows")
+def test_messy_cells_are_read_as_in_a_file(tmp_path: Path, wide: Wide) -> None:
+    path = wide.write(tmp_path)
+    text = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for rows in (text, pd.read_csv(path, dtype=str)):  # with and without pandas' missing words
+        cells = pa.Table.from_pandas(rows, preserve_index=False)
+        wide.check_text(tmp_path, dd.from_pandas(rows, npartitions=3), cells)
+    typed = pd.read_csv(path)
+    wide.check_typed(dd.from_pandas(typed, npartitions=3), typed)
+
+
+def test_categories_with_an_order_keep_it() -> None:
+    sizes = pd.Categorical(["S", "L", "M"] * 20, categories=["S", "M", "L"], ordered=True)
+    frame = pd.DataFrame({"size": sizes, "y": [int(size == "L") for size in sizes]})
+    asked = {"max_depth": 1, "target": 1}
+    here = opdt.discover(frame, "y", **asked)
+    there = discover_partitioned(dd.from_pandas(frame, npartitions=2), "y", **asked)
+    assert str(here.rule) == str(there.rule) == "IF size >= 'L' THEN 1"
+    assert here.plan == there.plan
 
 
 # -- the same answer -------------------------------------------------------------------------

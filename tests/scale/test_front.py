@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import pytest
 import opdt
 from opdt.errors import EngineUnavailable, InputError, UnsupportedProblem
 from opdt.solution import Budget
+from opdt.table import Column, Kind
+from opdt.table.leaks import leak_of
 from scale.partitions import cut, shown
 from scale.test_search_refining import random_rows
 
@@ -253,3 +256,62 @@ def test_csv_files_are_fitted_too(tmp_path: Path) -> None:
         pyarrow.csv.write_csv(part, tmp_path / f"{i}.csv")
     model = fitted(str(tmp_path / "*.csv"))
     assert model.covers(tmp_path).sum() == model.solution_.covered
+
+
+# -- what is said about columns --------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::opdt.errors.ColumnWarning")
+def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    age = [str(age) for age in rng.integers(18, 90, 400)]
+    age[250] = "n.n."
+    columns = {
+        "billed": np.where(labels, "X1", "X0"),
+        "closed": [f"2024-01-{1 + n % 28:02}" if label else None for n, label in enumerate(labels)],
+        "age": age,
+        "land": ["DE"] * 400,
+    }
+    table = pa.table({**columns, "ill": labels})
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, part in zip(paths, (table.slice(0, 200), table.slice(200)), strict=True):
+        pyarrow.csv.write_csv(part, path)
+    here = opdt.discover(columns, labels, max_depth=1).plan
+    there = opdt.discover(paths, "ill", max_depth=1).plan
+    assert here is not None
+    assert there is not None
+    for one, other in zip(here, there, strict=True):
+        assert (one.role, one.warnings, one.changes) == (other.role, other.warnings, other.changes)
+    assert "it alone tells the class of 100.0 % of the rows" in here["billed"].warnings[0]
+    assert "whether it is filled tells the class" in here["closed"].warnings[0]
+    assert str(here["age"].unread).endswith("'n.n.' in row 250")
+    assert str(there["age"].unread).endswith(f"'n.n.' in line 52 of {str(paths[1])!r}")
+
+
+def test_columns_that_know_too_much_in_a_sample_say_so() -> None:
+    labels = np.tile(np.array([0, 1], np.int32), 60)
+    column = Column("leak", Kind.NUMERIC, labels, np.array([0, 1]))
+    assert leak_of(column, labels, 2) == leak_of(column, labels, 2, 120)
+    told = leak_of(column, labels, 2, 5000)
+    assert told is not None
+    assert "tells the class of 100.0 % of 120 rows drawn from all" in told
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("inf,1", "column 'a' contains infinity in 1 row (first in line 42 of {})"),
+        ("2.5,", "in 1 row (first in line 42 of {}); drop"),
+    ],
+)
+def test_bad_cells_of_text_files_are_named_by_their_line(
+    tmp_path: Path, row: str, message: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [f"{n}.5,{n % 2}" for n in range(60)]
+    lines[40] = row
+    path.write_text("\n".join(["a,y", *lines]) + "\n")
+    for source in (path, [path]):
+        with pytest.raises(InputError, match=re.escape(message.format(repr(str(path))))):
+            opdt.discover(source, "y", max_depth=1)

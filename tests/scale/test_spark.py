@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
+from messy import Wide
 from opdt.errors import InputError
 from opdt.scale import PassProgress, discover_partitioned, front
 from opdt.solution import Budget, Progress, Status, StopReason
@@ -71,6 +72,15 @@ def slow_frame(spark: Any, table: pa.Table, n_parts: int, seconds: float) -> Any
 
     frame = frame_of(spark, cut(table, np.random.default_rng(0), n_parts))
     return frame.mapInArrow(wait, frame.schema)
+
+
+@pytest.mark.parametrize("wide", Wide.all(), ids=lambda wide: f"{wide.rows} rows")
+def test_messy_cells_are_read_as_in_a_file(spark: Any, tmp_path: Path, wide: Wide) -> None:
+    path = str(wide.write(tmp_path))
+    text = spark.read.csv(path, header=True)
+    wide.check_text(tmp_path, text, text.toArrow())
+    typed = spark.read.csv(path, header=True, inferSchema=True)
+    wide.check_typed(typed, typed.toArrow())
 
 
 @pytest.mark.parametrize("first", range(0, 20, CHUNK))

@@ -233,7 +233,7 @@ def test_a_database_that_does_not_fit_is_refused(
         monkeypatch.setattr(f"opdt.table.{module}.readable", lambda: 10)
     with pytest.raises(MemoryLimit, match="needs more than"):
         read_frame(f"{base}::old")
-    with pytest.raises(InputError, match="is read into memory only; leave the memory limit out"):
+    with pytest.raises(InputError, match="cannot be read in pieces, so no 'memory_limit' can be"):
         opdt.discover(f"{base}::old", "y", memory_limit="1GB")
 
 

@@ -79,15 +79,16 @@ class _Rows:
 
     @classmethod
     def of(cls, source: Source, target: str | None) -> _Rows:
-        from opdt.errors import InputError
         from opdt.table import raw_column
-        from opdt.table.raw import rows
+        from opdt.table.raw import BadRows
+        from opdt.table.table import in_file
 
         if target is None:
             return cls(source, None)
         labels, missing = raw_column(source, target)
         if missing.any():
-            raise InputError(f"column {target!r} has no class in {rows(missing)}; drop them.")
+            error = BadRows(f"column {target!r} has no class", missing, "; drop them.")
+            raise in_file(error, source, target)
         return cls(source, labels)
 
     @cached_property

@@ -25,6 +25,7 @@ from opdt.table import Table, column_names, read_frame
 from opdt.table.frames import check_rows, from_values
 from opdt.table.kinds import unknown_column
 from opdt.table.labels import check_weights, code_labels
+from opdt.table.origin import pass_on
 
 
 def is_frame(X: Any) -> bool:
@@ -73,14 +74,17 @@ def check_predict(estimator: Any, X: Any, needed: Sequence[str]) -> tuple[Any, b
 
 def read_rows(path: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """The features of a file, and labels and weights by the names of their columns."""
-    frame = nw.from_native(read_frame(path), eager_only=True)
+    whole = read_frame(path)
+    frame = nw.from_native(whole, eager_only=True)
     columns = []
     for name in (y, sample_weight):
         if isinstance(name, str) and name not in frame.columns:
             raise unknown_column(name, tuple(frame.columns))
         columns.append(frame[name].to_numpy() if isinstance(name, str) else name)
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    return frame.drop(named).to_native(), *columns
+    features = frame.drop(named).to_native()
+    pass_on(whole, features)
+    return features, *columns
 
 
 def weighed(

@@ -36,7 +36,8 @@ class Constraints:
     max_errors : float, optional
         At most so many covered rows are of another class (weighted, where rows have weights).
     subsets : bool or iterable of features
-        Allow `x in {a, b}` on these (all) categorical features.
+        Allow `x in {a, b}` on these (all) categorical features. Of a feature of more than 12
+        levels the sets are made of the 11 most frequent ones.
     missing_conditions : bool
         Allow `x is missing` and `x is present` on features with missing values. Without it no
         rule tells missing values from present ones by a condition that all present values

@@ -56,7 +56,7 @@ def _conditions(problem: Problem, level: Level, n_thresholds: int | None) -> int
             if op.is_threshold:
                 n_conditions += max(0, n_values - 1) if n_thresholds is None else n_thresholds
             elif op is Op.IN:
-                n_conditions += 2**n_values
+                n_conditions += 2 ** len(problem.subset_levels(feature))
             elif op.needs_value:
                 n_conditions += n_values
             else:

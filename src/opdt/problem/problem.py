@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import InputError
 from opdt.problem.chains import Chain, Level, compile_chains
 from opdt.problem.coded import (
     CodedCondition,
@@ -39,7 +39,7 @@ from opdt.problem.objective import (
 )
 from opdt.problem.structure import Structure
 from opdt.rules import Op, Rule
-from opdt.table import Kind, Table
+from opdt.table import Kind, Plan, Table
 
 Conditions = tuple[CodedCondition, ...]
 
@@ -48,7 +48,8 @@ Conditions = tuple[CodedCondition, ...]
 RIGHT = frozenset({Op.GE, Op.EQ, Op.IN, Op.MISSING})
 LEFT = frozenset({Op.LT, Op.NE, Op.IN, Op.PRESENT})
 
-# `in` conditions are enumerated, so their number is kept in hand: 2**12 subsets of one feature.
+# `in` conditions are enumerated, so their number is kept in hand: 2**12 subsets of one feature. Of
+# a feature of more levels they hold the most frequent ones, one fewer: all others are one bin more.
 MAX_SUBSET_LEVELS = 12
 
 # A precision is compared by multiplying sums of weights with its denominator in 64 bits.
@@ -86,6 +87,8 @@ class Problem:
     groups: FeatureGroups
     objective: Objective
     constraints: Constraints = field(default_factory=Constraints)
+    # The codes that `in` conditions on a feature of many levels may hold; by the rows if left out.
+    frequent: Mapping[int, tuple[int, ...]] | None = None
 
     @classmethod
     def build(
@@ -167,15 +170,6 @@ class Problem:
                 f"'required' names {needed} features, but a rule of this structure has at most "
                 f"{self.structure.depth} conditions; raise the depth or drop some."
             )
-        for feature in self.subset_features:
-            levels = self.table.columns[feature].n_values
-            if levels > MAX_SUBSET_LEVELS:
-                raise UnsupportedProblem(
-                    f"'subsets' on feature {self.table.names[feature]!r} with {levels} levels is "
-                    f"too many to search exactly (at most {MAX_SUBSET_LEVELS}); merge rare levels, "
-                    f"as the role 'categorical:{MAX_SUBSET_LEVELS - 1}' does, or name other "
-                    "features."
-                )
         _ = self.chains  # refuses groups that do not exist or are empty
         _ = self.limits  # refuses a precision of more digits than can be compared
 
@@ -193,6 +187,38 @@ class Problem:
         if isinstance(subsets, bool):
             return frozenset(self.table.categorical if subsets else ())
         return frozenset(self.table.index(name) for name in subsets)
+
+    def subset_levels(self, feature: int) -> tuple[int, ...]:
+        """The codes that `in` conditions on a feature may hold, ascending: all, or the frequent."""
+        n_values = self.table.columns[feature].n_values
+        return self.limited.get(feature, tuple(range(n_values)))
+
+    @cached_property
+    def limited(self) -> dict[int, tuple[int, ...]]:
+        """The features of too many levels for all subsets, and the codes that these may hold."""
+        known, out = self.frequent or {}, {}
+        for feature in sorted(self.subset_features):
+            column = self.table.columns[feature]
+            if column.n_values > MAX_SUBSET_LEVELS:
+                out[feature] = known.get(feature) or most_frequent(
+                    np.bincount(column.codes[column.codes >= 0], minlength=column.n_values)
+                )
+        return out
+
+    def noted(self, plan: Plan) -> Plan:
+        """The plan of the columns, saying which subsets of levels are proven about."""
+        names = {self.table.names[feature]: feature for feature in self.limited}
+        columns = []
+        for column in plan:
+            if column.name in names:
+                levels = self.table.columns[names[column.name]].n_values
+                note = (
+                    f"sets of levels ('in') are made of the {MAX_SUBSET_LEVELS - 1} most frequent "
+                    f"of its {levels:,} levels; nothing is proven about sets with others"
+                )
+                column = replace(column, changes=(*column.changes, note))
+            columns.append(column)
+        return Plan(tuple(columns))
 
     @cached_property
     def required(self) -> frozenset[int]:
@@ -228,8 +254,9 @@ class Problem:
         """The sets of levels of `in` conditions: neither one level nor all but one, which `==`
         and `!=` say already.
         """
-        levels = range(self.table.columns[feature].n_values)
-        for size in range(2, len(levels) - 1):
+        levels = self.subset_levels(feature)
+        n_values = self.table.columns[feature].n_values
+        for size in range(2, min(len(levels), n_values - 2) + 1):
             yield from combinations(levels, size)
 
     def conditions_of(self, feature: int, *, right: bool, left: bool) -> Iterator[CodedCondition]:
@@ -268,7 +295,12 @@ class Problem:
             feature in level.features
             and condition.op in self.ops_of(feature, right=level.right, left=level.left)
             and is_possible(condition, self.table.columns[feature].n_values)
+            and (condition.op is not Op.IN or self._may_hold(feature, condition.levels))
         )
+
+    def _may_hold(self, feature: int, levels: Iterable[int]) -> bool:
+        """Whether subsets of a feature may be made of these levels."""
+        return feature not in self.limited or set(levels) <= set(self.limited[feature])
 
     # -- what a rule is worth ----------------------------------------------------------------
 
@@ -403,8 +435,9 @@ class Problem:
         yield (condition,)
         feature, op, code, _ = condition
         if op is Op.EQ and feature in self.subset_features:
-            others = [c for c in range(self.table.columns[feature].n_values) if c != code]
-            if len(others) > 2:  # fewer levels have no subsets beside `==` and `!=`
+            others = [c for c in self.subset_levels(feature) if c != code]
+            # fewer levels have no subsets beside `==` and `!=`
+            if len(others) > 2 and self._may_hold(feature, (code,)):
                 yield tuple(
                     CodedCondition(feature, Op.IN, -1, tuple(sorted((code, other))))
                     for other in others[:2]
@@ -437,6 +470,12 @@ class Problem:
     def is_vi(self) -> bool:
         """Whether the objective is the paper's VI (rather than any row gains)."""
         return not isinstance(self.objective, RowGains)
+
+
+def most_frequent(counts: NDArray[Any]) -> tuple[int, ...]:
+    """The codes of the most frequent levels that subsets may hold, ascending."""
+    order = np.argsort(-counts, kind="stable")[: MAX_SUBSET_LEVELS - 1]
+    return tuple(sorted(order.tolist()))
 
 
 def _of_features(

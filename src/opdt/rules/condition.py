@@ -40,24 +40,31 @@ class Op(StrEnum):
         return self not in (Op.MISSING, Op.PRESENT)
 
 
-def format_value(value: Any) -> str:
-    """Text of a threshold or level: `127.5`, `130`, `'yes'`, `2024-03-01`."""
+def format_value(value: Any, zone: str = "") -> str:
+    """Text of a threshold or level: `127.5`, `130`, `'yes'`, `2024-03-01`.
+
+    Instants are told with their zone: `2024-03-01 12:00 UTC`.
+    """
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (float, np.floating)):
         text = repr(float(value))
         return text[:-2] if text.endswith(".0") else text
     if isinstance(value, np.datetime64):
-        return format_date(value)
+        return format_date(value, zone)
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def format_date(value: np.datetime64) -> str:
-    """ISO text of a date, as short as it can be without losing anything."""
-    for unit in ("D", "m", "s", "ms", "us"):
+def format_date(value: np.datetime64, zone: str = "") -> str:
+    """ISO text of a date, as short as it can be without losing anything; of an instant with `zone`.
+
+    An instant has a time of day, also at midnight, for the day begins elsewhere at another time.
+    """
+    for unit in ("D", "m", "s", "ms", "us")[bool(zone) :]:
         if value == value.astype(f"datetime64[{unit}]"):
-            return str(value.astype(f"datetime64[{unit}]"))
-    return str(value)
+            value = value.astype(f"datetime64[{unit}]")
+            break
+    return f"{str(value).replace('T', ' ')} {zone}" if zone else str(value)
 
 
 def _plain(value: Any) -> Any:
@@ -224,8 +231,15 @@ class Condition:
     @property
     def subject(self) -> str:
         """What is compared, for people: the column, or a part of its dates."""
-        part = "" if self.cleaning is None else self.cleaning.part
-        return f"{part} of {self.feature}" if part else self.feature
+        if self.cleaning is None or not self.cleaning.part:
+            return self.feature
+        zone = f" ({self.cleaning.zone})" if self.cleaning.zone else ""
+        return f"{self.cleaning.part} of {self.feature}{zone}"
+
+    @property
+    def zone(self) -> str:
+        """The zone of the dates that are compared, where they are instants: "UTC"."""
+        return "" if self.cleaning is None or self.cleaning.part else self.cleaning.zone
 
     @property
     def shown(self) -> Any:
@@ -238,7 +252,8 @@ class Condition:
     def __str__(self) -> str:
         if self.op is Op.IN:
             levels = sorted(self.value, key=lambda v: (type(v).__name__, v))
-            return f"{self.subject} in {{{', '.join(map(format_value, levels))}}}"
+            texts = ", ".join(format_value(level, self.zone) for level in levels)
+            return f"{self.subject} in {{{texts}}}"
         if self.op.needs_value:
-            return f"{self.subject} {self.op} {format_value(self.shown)}"
+            return f"{self.subject} {self.op} {format_value(self.shown, self.zone)}"
         return f"{self.subject} {self.op}"

@@ -22,7 +22,7 @@ from opdt.scale.scanner import (
     from_bytes,
     to_bytes,
 )
-from opdt.scale.schema import agree
+from opdt.scale.schema import agree, ordered_field
 
 FAN_IN = 8  # results that are added up at once, where they are
 BEAT = 0.1  # seconds between two looks at the clock
@@ -184,9 +184,14 @@ def _current_client() -> Any:
 
 def _schema_of(frame: Any) -> pa.Schema:
     try:
-        return pa.Schema.from_pandas(frame._meta_nonempty, preserve_index=False)
+        schema = pa.Schema.from_pandas(frame._meta_nonempty, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"cannot use {WHOLE}: {first_line(error)}.") from None
+    for at, dtype in enumerate(frame.dtypes):
+        levels = dtype.categories.tolist() if getattr(dtype, "ordered", False) else []
+        if levels and all(isinstance(level, str) for level in levels):
+            schema = schema.set(at, ordered_field(schema.field(at), levels))
+    return schema
 
 
 def _is_unclear(frame: Any, name: Any) -> bool:

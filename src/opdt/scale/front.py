@@ -27,7 +27,7 @@ from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.prices import PartitionedPricer
 from opdt.scale.question import Question, Wishes
-from opdt.scale.roles import survey_pieces
+from opdt.scale.roles import settle, survey_pieces
 from opdt.scale.scanner import Parts, Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.search import PartitionedSearch
@@ -158,11 +158,13 @@ def discover_partitioned(
         idle, demands = _check_wishes(schema, wishes, plan)
         schema, wishes = replace(schema, idle=idle), replace(wishes, constraints=demands)
         summary = driver.run(_first_pass(schema, driver))
+        plan = settle(plan, schema, summary, scanner)
     except Stopped as stop:
         return _unfinished(driver, schema, wishes, stop.reason, objective)
     except KeyboardInterrupt:
         return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED, objective)
     question, chosen = Question(schema, summary, wishes), switches or Switches()
+    plan = question.problem.noted(plan)
     if objective == "precision":
         return replace(_most_precise(question, summary, driver, chosen), plan=plan)
     search = PartitionedSearch(question, driver, chosen)

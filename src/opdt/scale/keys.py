@@ -20,6 +20,7 @@ from opdt.errors import InputError
 from opdt.scale import kernels
 from opdt.scale.schema import Layout, Schema
 from opdt.table import Kind, open_source
+from opdt.table.columns import check_finite
 
 Whole = NDArray[np.int64]
 MISSING = np.iinfo(np.int64).min
@@ -107,15 +108,20 @@ def column_of(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
     return column
 
 
-def levels_in(table: pa.Table, layout: Layout) -> pa.ChunkedArray:
-    """The cells of a column, each once, missing ones too; coded columns are not written out."""
-    distinct = table.column(layout.name).unique()
-    return column_of(pa.table({layout.name: distinct}), layout)
+def levels_in(table: pa.Table, layout: Layout) -> pa.Table:
+    """The levels of a column and the rows of each, missing ones too.
+
+    A level may come more than once, as several cells may mean it. Coded columns are not written
+    out.
+    """
+    found = pc.value_counts(table.column(layout.name))
+    distinct = pa.table({layout.name: found.field("values")})
+    return pa.table({"level": column_of(distinct, layout), "count": found.field("counts")})
 
 
 def _cast(column: Any, layout: Layout) -> Any:
     """An array in the type agreed on, cleaned first where the column is."""
-    if layout.cleaning is not None:
+    if layout.cleaning is not None and not layout.cleaning.is_idle:
         column = cleaned(column, layout)
     try:
         if pa.types.is_dictionary(column.type):
@@ -146,6 +152,20 @@ def cleaned(column: Any, layout: Layout) -> Any:
     return values.cast(layout.arrow).take(coded.indices)
 
 
+def unread_cells(column: Any, layout: Layout) -> tuple[NDArray[np.bool_], list[Any]]:
+    """The rows whose cells hold nothing that fits, and the cells of these rows."""
+    assert layout.cleaning is not None
+    coded = pa.chunked_array(column.chunks if hasattr(column, "chunks") else [column], column.type)
+    coded = coded.combine_chunks()
+    if not pa.types.is_dictionary(coded.type):
+        coded = coded.dictionary_encode()
+    _, bad = layout.cleaning.apply(open_source(pa.table({"cells": coded.dictionary})).column(0))
+    if bad is None or not bad.any():
+        return np.zeros(len(coded), bool), []
+    rows = np.append(bad, False)[pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy()]
+    return rows, coded.filter(pa.array(rows)).to_pylist()
+
+
 def numeric_keys(column: pa.ChunkedArray, layout: Layout) -> Whole:
     """Keys of numbers or dates, `MISSING` where there is none."""
     if layout.family == "null":
@@ -155,10 +175,7 @@ def numeric_keys(column: pa.ChunkedArray, layout: Layout) -> Whole:
         values = (column if narrow else _cast(column, layout)).to_numpy()  # null becomes NaN
         keys = np.add(values, 0.0, dtype=np.float64).view(np.int64)
         if kernels.order_bits(keys, MISSING):
-            raise InputError(
-                f"column {layout.name!r} contains infinity; replace it by a finite number or by "
-                "a missing value."
-            )
+            check_finite(np.asarray(values), f"column {layout.name!r}")
         return np.asarray(keys, np.int64)
     column = _cast(column, layout)
     if layout.family == "date":

@@ -16,6 +16,7 @@ from opdt.engines.search.grid import (
     as_grid,
     bin_edges,
     level_axis,
+    level_parts,
     ordered_axis,
 )
 from opdt.engines.search.rays import Rays
@@ -103,14 +104,10 @@ def _levels(
     """The axes of the levels of a categorical feature."""
     rays = question.prepared.rays
     n_levels = len(question.coder.levels[feature])
-    step = n_levels if n_levels <= LEVELS[size] + 1 else LEVELS[size]
-    if any(rays.rays[index].levels for index in members):
-        step = n_levels  # subsets need all levels side by side
-    for start in range(0, max(1, n_levels), max(1, step)):
-        own = range(start, min(start + step, n_levels))
-        axis = level_axis(rays, feature, members, own, n_levels)
+    for at, own in enumerate(level_parts(rays, members, n_levels, LEVELS[size])):
+        axis = level_axis(rays, feature, members, own, n_levels, first=at == 0)
         look_up = np.full(n_levels + 1, len(own), np.uint8)
-        look_up[own.start : own.stop] = np.arange(len(own))
+        look_up[np.array(own, np.intp)] = np.arange(len(own))
         look_up[-1] = axis.n_bins
         yield axis, Binning(feature, look_up=look_up)
 

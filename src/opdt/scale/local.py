@@ -19,7 +19,9 @@ from opdt.errors import InputError, first_line
 from opdt.machine import left
 from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
 from opdt.scale.texts import TextPart, judge_all
+from opdt.table.origin import line_of
 from opdt.table.places import ending_of, file_system, is_remote, open_binary, shown, size_of
+from opdt.table.raw import BadRows
 from opdt.table.read import DATABASES, PARQUET, WORKBOOKS, split_inside
 from opdt.table.textfile import text_ending
 
@@ -109,6 +111,14 @@ class LocalScanner(Scanner):
         self.sources()
         return sum(int(self._fragments[path].count_rows()) for path in self.paths)
 
+    def line_of(self, place: int, row: int, column: str, cell: str) -> tuple[int, str] | None:
+        """The line and the file of a cell of a text file."""
+        part = self.parts([column])[place]
+        if not isinstance(part.fragment, TextPart):
+            return None
+        line = line_of(part.fragment.file, row, column, cell)
+        return None if line is None else (line, shown(part.path))
+
     def parts(self, columns: Sequence[str]) -> list[_Part]:
         """Pieces of about a million rows, in the order of the files."""
         out: list[_Part] = []
@@ -166,8 +176,9 @@ def find_files(paths: Any) -> tuple[str, ...]:
         place, _ = split_inside(one)
         if ending_of(place) in (*WORKBOOKS, *DATABASES):
             raise InputError(
-                f"{shown(place)} is read into memory only; leave the memory limit out, or write "
-                "its table to a Parquet file."
+                f"{shown(place)} cannot be read in pieces, so no 'memory_limit' can be kept: "
+                "workbooks and databases are read into memory only; leave the limit out, or write "
+                "the table to a Parquet file."
             )
         found = _remote_files(one) if is_remote(one) else _local_files(one)
         if not found:
@@ -269,6 +280,13 @@ def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> 
 def _run(task: Task, place: int, part: _Part, rows: int, stop: threading.Event) -> Parts:
     try:
         return task.run(_batches(part, task.columns, rows, stop), place)
+    except BadRows as error:
+        text = isinstance(part.fragment, TextPart)
+        line = line_of(part.fragment.file, error.row) if text else None
+        path = shown(part.path)
+        if line is None:
+            raise InputError(f"{path}: {error}") from None
+        raise error.in_file(line, path) from None
     except InputError as error:
         named = part.path in str(error)
         raise error if named else InputError(f"{shown(part.path)}: {error}") from error

@@ -24,6 +24,7 @@ from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeI
 from opdt.problem.groups import check_groups
 from opdt.problem.lifting import target_code
 from opdt.problem.objective import SCALES, error_price, weight_room
+from opdt.problem.problem import most_frequent
 from opdt.scale.keys import Coder, value_of
 from opdt.scale.scanner import Parts
 from opdt.scale.schema import Layout, Schema
@@ -64,11 +65,12 @@ class Question:
         self.ratio, at = _price(wishes.w, summary, schema.weight is not None, self.n_rows)
         units = np.empty(len(classes), np.int64)
         units[order] = summary["classes"].column(f"units{at}").to_numpy()
-        levels = {
-            f: _sorted_levels(summary[f"levels{f}"].column("level"))
-            for f, layout in enumerate(schema.features)
-            if layout.kind is Kind.CATEGORICAL
-        }
+        levels, self._frequent = {}, {}
+        for f, layout in enumerate(schema.features):
+            if layout.kind is Kind.CATEGORICAL:
+                found = summary[f"levels{f}"].sort_by("level").combine_chunks()
+                levels[f] = _joined(found.column("level"))
+                self._frequent[f] = most_frequent(found.column("count").to_numpy())
         self.coder = Coder(schema, levels, sorted_labels, SCALES[at])
         self.ranges: dict[int, Whole] = {}
         self.values: dict[int, Whole | None] = {}  # distinct keys, where they are few
@@ -117,7 +119,9 @@ class Question:
             labels, self.ratio, tuple(range(n)) if chosen is None else (chosen,),
             np.append(units, 0), self.coder.weight_scale,
         )  # fmt: skip
-        problem = Problem(table, wishes.structure, groups, objective, wishes.constraints)
+        problem = Problem(
+            table, wishes.structure, groups, objective, wishes.constraints, self._frequent
+        )
         problem._check()
         return problem
 
@@ -168,14 +172,15 @@ class Question:
         return {f: self.coder.feature(f, self.sample) for f in range(len(self.schema.features))}
 
 
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    cells = column.combine_chunks()
+    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+
+
 def _as_list(levels: pa.Array) -> list[Any]:
     if pa.types.is_temporal(levels.type):
         return list(levels.to_numpy(zero_copy_only=False))
     return list(levels.to_pylist())
-
-
-def _sorted_levels(column: pa.ChunkedArray) -> pa.Array:
-    return column.take(pa.compute.sort_indices(column)).combine_chunks()
 
 
 def _price(w: Any, summary: Parts, weighted: bool, n_rows: int) -> tuple[Fraction, int]:

@@ -72,6 +72,10 @@ class Scanner(ABC):
         """Bytes of the columns read so far; 0 where it is not known."""
         return 0
 
+    def line_of(self, place: int, row: int, column: str, cell: str) -> tuple[int, str] | None:
+        """The line and the file of a cell, by partition and row in it; None where there is none."""
+        return None
+
     def known_rows(self) -> int | None:
         """The number of rows, where it is known without reading them."""
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,11 @@ from opdt.errors import InputError
 from opdt.scale.scanner import Source
 from opdt.table import Cleaning, ColumnPlan, Kind, Plan, Role
 from opdt.table.kinds import unknown_column
-from opdt.table.planning import kind_of
+from opdt.table.roles import kind_of
+from opdt.table.typed import Held
 
 UNITS = ("D", "s", "ms", "us", "ns")  # of dates, from coarse to fine
+_ORDER = b"opdt.order"
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,19 @@ class Layout:
     kind: Kind
     family: str
     unit: str = ""  # of dates
+    zone: str = ""  # of dates that are instants: "UTC"
     truth: bool = False  # true and false in every file
     labelled: bool = False  # of a type of categories in some file
+    order: tuple[str, ...] = ()  # of the categories, where their type has one
     cleaning: Cleaning | None = None  # what makes values of cells
+    has_unread: bool = False  # some cells cannot be read so
+
+    @property
+    def held(self) -> Held:
+        """What the type says that the column holds."""
+        sorts = {"date": "date", "text": "text", "null": "nothing"}
+        sort = "truth" if self.truth else sorts.get(self.family, "number")
+        return Held("category" if self.labelled else sort, self.order, zone=self.zone)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -98,6 +111,8 @@ def _planned(layout: Layout, plan: ColumnPlan) -> Layout:
     if cleaning is not None and layout.family == "text":
         if cleaning.form == "number":
             family = "float"
+        elif cleaning.form == "whole":
+            family = "int"
         elif cleaning.form == "date":
             family, unit = "date", "us"
         elif cleaning.order:
@@ -105,7 +120,10 @@ def _planned(layout: Layout, plan: ColumnPlan) -> Layout:
     if cleaning is not None and cleaning.part:
         family, unit = "int", ""
     kind = kind_of(plan.role, layout.kind)
-    return replace(layout, kind=kind, family=family, unit=unit, cleaning=cleaning)
+    unread = plan.unread is not None
+    return replace(
+        layout, kind=kind, family=family, unit=unit, cleaning=cleaning, has_unread=unread
+    )
 
 
 def _check_names(first: Source, other: Source) -> None:
@@ -125,21 +143,33 @@ def _check_names(first: Source, other: Source) -> None:
 def _layout(sources: Sequence[Source], name: str) -> Layout:
     families: dict[str, Source] = {}
     units: set[str] = set()
-    labelled, truth = False, True
+    labelled, truth, zone, order = False, True, "", ()
     for source in sources:
         dtype = source.schema.field(name).type
+        order = order or order_of(source.schema.field(name))
         if pa.types.is_dictionary(dtype):
             dtype, labelled = dtype.value_type, True
         family = family_of(dtype, name, source.name)
         truth = truth and pa.types.is_boolean(dtype)
         if family == "date":
             units.add(dtype.unit if pa.types.is_timestamp(dtype) else "D")
+            zone = "UTC" if getattr(dtype, "tz", None) is not None else zone
         if family != "null":
             families.setdefault(family, source)
     family = _common(families, name)
     natural = Kind.CATEGORICAL if labelled or family == "text" else Kind.NUMERIC
     unit = max(units, key=UNITS.index) if units else ""
-    return Layout(name, natural, family, unit, truth, labelled)
+    return Layout(name, natural, family, unit, zone, truth, labelled, order)
+
+
+def ordered_field(field: pa.Field, levels: Sequence[str]) -> pa.Field:
+    """A field of categories that says how they are ordered, from the lowest to the highest."""
+    return field.with_metadata({_ORDER: json.dumps(list(levels))})
+
+
+def order_of(field: pa.Field) -> tuple[str, ...]:
+    """The order that `ordered_field` has noted; none elsewhere."""
+    return tuple(json.loads((field.metadata or {}).get(_ORDER, b"[]")))
 
 
 def _common(families: Mapping[str, Source], name: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import UnsupportedProblem
 from opdt.problem.objective import SCALES
 from opdt.scale.keys import (
     MISSING,
@@ -19,17 +19,23 @@ from opdt.scale.keys import (
     levels_in,
     numeric_keys,
     slices,
+    unread_cells,
     weight_values,
 )
 from opdt.scale.scanner import Parts, Task
-from opdt.scale.schema import Schema
+from opdt.scale.schema import Layout, Schema
 from opdt.table import Kind
+from opdt.table.raw import BadRows
 
 FEW_VALUES = 250  # distinct values up to which a numeric column is known exactly
 MAX_CLASSES = 200
 MAX_LEVELS = 20_000
 BATCH_ROWS = 1 << 17
 PRIORITY = "__opdt_priority"
+# The first cell of a column that cannot be read, and how many there are.
+UNREAD = pa.schema(
+    [("place", pa.int64()), ("row", pa.int64()), ("cell", pa.string()), ("count", pa.int64())]
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,15 @@ class Summary(Task):
         total = self._nothing()
         rng = np.random.default_rng([self.seed, place + 1])
         for table in slices(batches, BATCH_ROWS):
-            total = self._merged(total, self._batch(table, rng, total), self.n_send)
+            start = int(total["rows"][0])
+            try:
+                found = self._batch(table, rng, total)
+            except BadRows as error:
+                raise error.behind(start) from None
+            for f, layout in enumerate(self.schema.features):
+                if layout.has_unread:
+                    found[f"unread{f}"] = _first_unread(table, layout, place, start)
+            total = self._merged(total, found, self.n_send)
         return total
 
     def merge(self, one: Parts, two: Parts) -> Parts:
@@ -76,8 +90,13 @@ class Summary(Task):
             "classes": _counts(pa.chunked_array([], schema.target.arrow), None),
         }
         for f, layout in enumerate(schema.features):
+            if layout.has_unread:
+                parts[f"unread{f}"] = UNREAD.empty_table()
             if layout.kind is Kind.CATEGORICAL:
-                parts[f"levels{f}"] = pa.table({"level": pa.array([], layout.arrow)})
+                counts = pa.array([], pa.int64())
+                parts[f"levels{f}"] = pa.table(
+                    {"level": pa.array([], layout.arrow), "count": counts}
+                )
             else:
                 parts[f"values{f}"] = np.empty(0, np.int64)
                 parts[f"range{f}"] = np.empty(0, np.int64)
@@ -87,9 +106,9 @@ class Summary(Task):
         schema = self.schema
         labels = column_of(table, schema.target)
         if labels.null_count:
-            raise InputError(
-                f"the target column {schema.target.name!r} has missing labels; drop those rows."
-            )
+            gone = labels.is_null().to_numpy()
+            what = f"the target column {schema.target.name!r} has missing labels"
+            raise BadRows(what, gone, "; drop those rows.")
         weights = None if schema.weight is None else weight_values(table, schema.weight)
         parts: Parts = {
             "rows": np.array([table.num_rows]),
@@ -106,9 +125,9 @@ class Summary(Task):
                 parts[f"levels{f}"] = known[f"levels{f}"]  # none: nobody asks for them
                 continue
             if layout.kind is Kind.CATEGORICAL:
-                distinct = levels_in(table, layout)
-                parts["absent"][f] = distinct.null_count
-                parts[f"levels{f}"] = pa.table({"level": pc.drop_null(distinct)})
+                levels = levels_in(table, layout)
+                parts["absent"][f] = levels.column("level").null_count
+                parts[f"levels{f}"] = levels.filter(pc.is_valid(levels.column("level")))
                 continue
             keys = numeric_keys(table.column(layout.name), layout)
             present = keys != MISSING
@@ -141,9 +160,12 @@ class Summary(Task):
                 "many for partitions; group the rare ones."
             )
         for f, layout in enumerate(self.schema.features):
+            if layout.has_unread:
+                out[f"unread{f}"] = _earlier(one[f"unread{f}"], two[f"unread{f}"])
             if layout.kind is Kind.CATEGORICAL:
                 both = pa.concat_tables([one[f"levels{f}"], two[f"levels{f}"]])
-                out[f"levels{f}"] = pa.table({"level": both.column("level").unique()})
+                summed = both.group_by("level").aggregate([("count", "sum")])
+                out[f"levels{f}"] = summed.rename_columns({"count_sum": "count"})
                 if len(out[f"levels{f}"]) > MAX_LEVELS:
                     raise UnsupportedProblem(
                         f"column {layout.name!r} has more than {MAX_LEVELS} levels, too many for "
@@ -158,6 +180,24 @@ class Summary(Task):
         if sample is not None:
             out["sample"] = sample
         return out
+
+
+def _first_unread(table: pa.Table, layout: Layout, place: int, start: int) -> pa.Table:
+    """The first cell of a batch that cannot be read, where it is, and how many there are."""
+    rows, cells = unread_cells(table.column(layout.name), layout)
+    if not cells:
+        return UNREAD.empty_table()
+    first = {"place": place, "row": start + int(rows.argmax()), "cell": str(cells[0])}
+    return pa.Table.from_pylist([{**first, "count": len(cells)}], UNREAD)
+
+
+def _earlier(one: pa.Table, two: pa.Table) -> pa.Table:
+    """The earlier of two first cells, and the number of both."""
+    both = pa.concat_tables([one, two]).to_pylist()
+    if not both:
+        return one
+    first = min(both, key=lambda each: (each["place"], each["row"]))
+    return pa.Table.from_pylist([{**first, "count": sum(each["count"] for each in both)}], UNREAD)
 
 
 def _few(keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from opdt.table.frames import PandasSource, check_names
 from opdt.table.planning import plan_raw
 from opdt.table.raw import Raw
 from opdt.table.roles import check_roles
+from opdt.table.table import with_lines
 from opdt.table.textfile import UTF8, examine, text_ending
 
 PREVIEW_ROWS = 20
@@ -344,7 +345,7 @@ def loaded_frame(
     known = DataSource(
         "dataset" if sha256 is None else "file", name, sha256, source.n_rows, len(source.names)
     )
-    plan = Plan(tuple(plans))
+    plan = Plan(tuple(with_lines(plans, source)))
     return Loaded(frame, known, tuple(profiles), plan, label, (*notes, *_remarks(plan, label)))
 
 

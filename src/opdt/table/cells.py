@@ -32,9 +32,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from opdt.table import slash_dates
+from opdt.table import slash_columns
+from opdt.table.missing_words import MISSING_TEXT
+from opdt.table.slash_dates import Orders, cell_orders
 
-MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 ORDERS = ("dmy", "mdy")
 _BLANKS = " \t"
 _FEW = 100  # cells that are looked at one by one, before all are
@@ -104,7 +105,7 @@ def cell_readings(cell: str, decimal: str = ".") -> Reading:
                 return TEXT
             day_only = reading is Reading.ISO and found[2] is None
             return reading | Reading.DAY if day_only else reading
-    return _slash(slash_dates.cell_orders(cell))
+    return _slash(cell_orders(cell))
 
 
 def column_of(texts: Sequence[str | None]) -> pa.ChunkedArray:
@@ -198,7 +199,7 @@ def _converted(column: pa.ChunkedArray, form: Reading, decimal: str) -> pa.Chunk
     if form is Reading.TRUTH:
         return pc.equal(pc.ascii_lower(unpadded(column)), "true")
     if form & (Reading.DMY | Reading.MDY):
-        moments = slash_dates.moments(unpadded(column), day_first=Reading.DMY in form)
+        moments = slash_columns.moments(unpadded(column), day_first=Reading.DMY in form)
         return moments.cast(type_of(form))
     return column.cast(type_of(form))
 
@@ -283,7 +284,7 @@ def _shared(column: pa.ChunkedArray, known: Reading, decimal: str) -> Reading:
     if Reading.ZONED in known and _matches(column, _ZONED) and _casts(column, Reading.ZONED):
         found |= Reading.ZONED
     if Reading.SLASH in known:
-        found |= _slash(slash_dates.orders(column))
+        found |= _slash(slash_columns.orders(column))
     return found
 
 
@@ -321,7 +322,7 @@ def _iso(column: pa.ChunkedArray) -> Reading:
     return Reading.ISO if not hours_only and _casts(column, Reading.ISO) else TEXT
 
 
-def _slash(orders: slash_dates.Orders | None) -> Reading:
+def _slash(orders: Orders | None) -> Reading:
     if orders is None:
         return TEXT
     found = Reading.SLASH

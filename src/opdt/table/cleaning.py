@@ -7,6 +7,7 @@ new rows are cleaned as the training rows were.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -18,12 +19,15 @@ from opdt.errors import InputError
 from opdt.table.kinds import Kind
 from opdt.table.numbers_in_text import read_number
 from opdt.table.raw import Raw, with_missing
+from opdt.table.slash_dates import cell_moment
 
-FORMS = ("", "number", "date", "seconds")
+FORMS = ("", "number", "whole", "date", "seconds")
+_READ = ("number", "whole", "date")  # what is read out of text
 ISO = "iso"
 DATE_FORMS = (ISO, "d.m.y", "d/m/y", "m/d/y")
 PARTS = ("year", "month", "day", "weekday", "hour")
-_PATTERNS = {"d.m.y": "%d.%m.%Y", "d/m/y": "%d/%m/%Y", "m/d/y": "%m/%d/%Y"}
+UTC = "UTC"
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,18})")
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,17 @@ class Cleaning:
 
     Attributes
     ----------
-    form : {"", "number", "date", "seconds"}
+    form : {"", "number", "whole", "date", "seconds"}
         What is read out of text, or "seconds" for durations; nothing for values as they are.
+        "whole" is for whole numbers that no double holds.
     decimal : {".", ","}
         The mark before the fraction of a number in text.
     unit : str
         What may stand beside a number in text; a cell with another unit cannot be read.
     dates : str
         How dates in text are written: one of `DATE_FORMS`.
+    zone : {"", "UTC"}
+        Of dates: "UTC" where cells are instants, which are compared in that zone.
     part : str
         What is taken of a date: one of `PARTS`, or the whole of it.
     missing : tuple of scalars
@@ -57,6 +64,7 @@ class Cleaning:
     decimal: str = "."
     unit: str = ""
     dates: str = ISO
+    zone: str = ""
     part: str = ""
     missing: tuple[Any, ...] = ()
     renamed: tuple[tuple[Any, Any], ...] = ()
@@ -69,6 +77,7 @@ class Cleaning:
             ("form", FORMS),
             ("decimal", (".", ",")),
             ("dates", DATE_FORMS),
+            ("zone", ("", UTC)),
             ("part", ("", *PARTS)),
         ):
             if getattr(self, name) not in allowed:
@@ -85,7 +94,7 @@ class Cleaning:
         """
         raw = self._without_missing(raw)
         unread = None
-        if self.form in ("number", "date") and raw.values.dtype == object:
+        if self.form in _READ and raw.values.dtype == object:
             raw, unread = self._parsed(raw)
         elif self.renamed or self.kept:
             raw = replace(raw, values=_mapped(raw.values, self._level))
@@ -108,14 +117,18 @@ class Cleaning:
         return with_missing(raw, np.isin(raw.values, numbers))
 
     def _parsed(self, raw: Raw) -> tuple[Raw, NDArray[np.bool_]]:
-        read = self._read_number if self.form == "number" else self._read_date
+        read: Callable[[Any], Any]
+        dtype: Any
+        read, dtype, blank = {
+            "number": (self._read_number, np.float64, np.nan),
+            "whole": (read_whole, np.int64, 0),
+            "date": (self._read_date, "datetime64[us]", np.datetime64("NaT", "us")),
+        }[self.form]
         cells = raw.values.tolist()
         known: dict[Any, Any] = {cell: read(cell) for cell in set(cells)}
-        blank: Any = np.nan if self.form == "number" else np.datetime64("NaT", "us")
-        dtype = np.float64 if self.form == "number" else np.dtype("datetime64[us]")
+        missing = np.fromiter((known[c] is None for c in cells), bool, len(cells))
         values = np.array([blank if (v := known[c]) is None else v for c in cells], dtype=dtype)
-        missing = np.isnan(values) if dtype == np.float64 else np.isnat(values)
-        if dtype != np.float64:
+        if self.form == "date":
             values = _coarse(values)
         unread = missing & ~raw.mask
         return Raw(values, missing if missing.any() else None, Kind.NUMERIC), unread
@@ -129,7 +142,9 @@ class Cleaning:
 
     def _read_date(self, cell: Any) -> np.datetime64 | None:
         if isinstance(cell, str):
-            return read_date(cell, self.dates)
+            return read_date(cell, self.dates, zoned=bool(self.zone))
+        if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+            cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
         if isinstance(cell, dt.date):
             return np.datetime64(cell, "us")
         return cell.astype("datetime64[us]") if isinstance(cell, np.datetime64) else None
@@ -155,7 +170,12 @@ class Cleaning:
     @property
     def reads_text(self) -> bool:
         """Whether cells of text are expected, which a reader of files must not change before."""
-        return self.form in ("number", "date") or bool(self.renamed or self.kept or self.order)
+        return self.form in _READ or bool(self.renamed or self.kept or self.order)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is done to any cell: all that is said is the zone of the dates."""
+        return replace(self, zone="") == Cleaning()
 
     @property
     def is_plain(self) -> bool:
@@ -204,27 +224,34 @@ class Cleaning:
             raise InputError(f"{source} cannot be used: {error}") from None
 
 
-def read_date(text: str, form: str) -> np.datetime64 | None:
-    """Return the date that a cell holds, written in one of `DATE_FORMS`; None for none."""
+def read_whole(cell: Any) -> int | None:
+    """Return the whole number of 64 bits that a cell holds; None for none."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        cell = int(text) if _WHOLE.fullmatch(text) else None
+    fits = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+    return int(cell) if fits and -(1 << 63) <= cell < 1 << 63 else None
+
+
+def read_date(text: str, form: str, *, zoned: bool = False) -> np.datetime64 | None:
+    """Return the date that a cell holds, written in one of `DATE_FORMS`; None for none.
+
+    Of ISO dates, those with an offset from UTC if `zoned`, in UTC; the others if not.
+    """
     text = text.strip()
+    if form != ISO:
+        fits = form != "d.m.y" or "." in text[:3]
+        moment = cell_moment(text, day_first=form != "m/d/y") if fits else None
+        return None if moment is None else np.datetime64(moment, "us")
+    if not (text[:4].isdecimal() and text[4:5] == "-"):
+        return None
     try:
-        if form == ISO:
-            moment = (
-                dt.datetime.fromisoformat(text)
-                if text[:4].isdecimal() and text[4:5] == "-"
-                else None
-            )
-        else:
-            day, _, time = text.partition(" ")
-            moment = dt.datetime.strptime(day, _PATTERNS[form])
-            if time:
-                moment = dt.datetime.combine(moment.date(), dt.time.fromisoformat(time.strip()))
-    except ValueError:
+        moment = dt.datetime.fromisoformat(text)
+        if (moment.tzinfo is not None) != zoned:
+            return None
+        moment = moment.astimezone(dt.UTC).replace(tzinfo=None) if zoned else moment
+    except (ValueError, OverflowError):
         return None
-    if moment is None:
-        return None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
     return np.datetime64(moment, "us")
 
 

@@ -15,7 +15,7 @@ from opdt.errors import InputError
 from opdt.table.cleaning import Cleaning
 from opdt.table.kinds import Kind
 from opdt.table.ranks import rank_rows, turned
-from opdt.table.raw import Raw, as_numeric, rows
+from opdt.table.raw import BadRows, Raw, as_numeric
 
 # What is coded in one call: at least half a line of memory of each row, and so many cells.
 _TILE_BYTES = 32
@@ -141,10 +141,8 @@ def check_finite(
     """
     infinite = np.isinf(values)
     if infinite.any():
-        raise InputError(
-            f"{what} contains infinity in {rows(infinite, at)}; "
-            "replace it by a finite number or by a missing value."
-        )
+        after = "; replace it by a finite number or by a missing value."
+        raise BadRows(f"{what} contains infinity", infinite, after, at)
 
 
 def _rank(values: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:

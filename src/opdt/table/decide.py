@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from opdt.errors import InputError
-from opdt.table.cleaning import ISO, Cleaning
+from opdt.table.cleaning import ISO, UTC, Cleaning
+from opdt.table.missing_words import MAYBE_MISSING
 from opdt.table.numbers_in_text import SHAPES, Marks, fits
-from opdt.table.roles import ColumnPlan, Role, Unread, Wish
+from opdt.table.roles import ASKED, ColumnPlan, Role, Unread, Wish
 from opdt.table.survey import (
+    LONG,
     MAX_LEVELS,
     MAYBE,
-    MAYBE_MISSING,
     MISSING,
     NO,
     OTHER,
     TRUTH,
     YES,
+    ZONED,
     Survey,
 )
 
 FEW_BAD = 0.01  # the share of cells that may be unreadable
 NEARLY_ALL = 0.95  # the share of different cells from which on they tell rows apart
 LEAST_ROWS = 20  # fewer different cells prove nothing
+_FRACTIONS = (
+    *("one_point", "point_decimal", "comma_decimal"),
+    *("space_groups_point", "space_groups_comma"),
+)
 _SAYS_ID = re.compile(
     r"(?:.*[\W_])?(?:id|ids|uuid|guid|idx|index|rownames?|row_?(?:id|no|nr|num|number)|key|pk|nr"
     r"|lfd_?nr|serial|record_?no)",
@@ -64,13 +71,26 @@ def id_reason(name: str, present: int, distinct: int, *, numbered: bool = False)
     return None
 
 
-def decide_text(name: str, survey: Survey, wish: Wish | None = None) -> ColumnPlan:
-    """The plan of a column of text, from its counts and from what the user asks for."""
+def check_constant(plan: ColumnPlan, n_values: int, *, has_missing: bool) -> ColumnPlan:
+    """The plan, as one of a constant where all rows hold the same value; not if asked for."""
+    if not plan.is_used or plan.why == ASKED or n_values > 1 or (n_values and has_missing):
+        return plan
+    why = "all rows hold the same value" if n_values else "no row has a value"
+    return replace(plan, role=Role.CONSTANT, why=why)
+
+
+def decide_text(
+    name: str, survey: Survey, wish: Wish | None = None, *, numbered: bool = False
+) -> ColumnPlan:
+    """The plan of a column of text, from its counts and from what the user asks for.
+
+    `numbered` as for `id_reason`.
+    """
     if wish is None:
-        return _unasked(name, survey)
+        return _unasked(name, survey, numbered)
     role = wish.role
     if not role.is_used:
-        return ColumnPlan(name, role, "asked for")
+        return ColumnPlan(name, role, ASKED)
     if role is Role.NUMERIC:
         return _asked_numbers(name, survey, wish)
     if role is Role.DATE:
@@ -82,14 +102,14 @@ def decide_text(name: str, survey: Survey, wish: Wish | None = None) -> ColumnPl
             f"column {name!r} cannot be 'yes/no': it holds {_example(survey, OTHER)!r}; take it "
             "as 'categorical'."
         )
-    return _as_levels(name, survey, role, "asked for", wish.most)
+    return _as_levels(name, survey, role, ASKED, wish.most)
 
 
-def _unasked(name: str, survey: Survey) -> ColumnPlan:
+def _unasked(name: str, survey: Survey, numbered: bool) -> ColumnPlan:
     present = survey.rows - survey.absent - survey.classes[MISSING]
     if not present:
         return ColumnPlan(name, Role.CONSTANT, "no row has a value")
-    found = _numbers(name, survey) or _dates(name, survey)
+    found = _numbers(name, survey, numbered) or _dates(name, survey)
     if found is not None:
         return found
     if _is_truth(survey):
@@ -107,8 +127,7 @@ def _unasked(name: str, survey: Survey) -> ColumnPlan:
     if distinct < 2 and not survey.absent and not survey.classes[MISSING]:
         return ColumnPlan(name, Role.CONSTANT, "all rows hold the same text")
     why = f"{distinct} levels"
-    codes = survey.classes["code"]
-    if codes > FEW_BAD * present:
+    if survey.classes["code"] > FEW_BAD * present:
         why = f"codes with leading zeros such as {survey.examples['code']!r}"
     return _as_levels(name, survey, Role.CATEGORICAL, why, warnings=_near_misses(survey, present))
 
@@ -116,28 +135,39 @@ def _unasked(name: str, survey: Survey) -> ColumnPlan:
 # Numbers
 
 
-def _numbers(name: str, survey: Survey) -> ColumnPlan | None:
+def _numbers(name: str, survey: Survey, numbered: bool) -> ColumnPlan | None:
     """The plan as numbers, if nearly all cells are numbers of one unit."""
     present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
-    if not present or survey.classes["code"] > FEW_BAD * present:
-        return None
     cleaning, bad = _number_cleaning(survey, "")
-    if bad > FEW_BAD * present:
+    codes = survey.classes["code"] + (survey.classes[LONG] if cleaning.form != "whole" else 0)
+    if not present or max(codes, bad) > FEW_BAD * present:
         return None
     distinct = survey.distinct(cleaning.missing)
-    if not cleaning.unit and (reason := id_reason(name, present, distinct)):
-        return ColumnPlan(name, Role.ID, reason)
+    if not cleaning.unit and not any(survey.classes[shape] for shape in _FRACTIONS):
+        reason = id_reason(name, present, distinct, numbered=numbered)
+        if reason is not None:
+            return ColumnPlan(name, Role.ID, reason)
     return _number_plan(name, survey, cleaning, bad, "its cells are numbers")
 
 
 def _number_cleaning(survey: Survey, decimal: str) -> tuple[Cleaning, int]:
     """How the numbers of a column are read, and how many rows then hold none."""
+    present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
+    words = _words(survey)
+    whole = survey.classes["whole"] + survey.classes[LONG]
+    if (
+        survey.classes[LONG]
+        and whole == present
+        and not survey.limits
+        and set(survey.units) == {""}
+    ):
+        return Cleaning("whole", missing=words), 0
     mark = decimal or Marks.of(survey.classes).decimal
     unit = max((u for u in survey.units if u), key=lambda u: (survey.units[u], u), default="")
     fitting = sum(survey.classes[shape] for shape in SHAPES if fits(shape, mark))
     strange = sum(count for each, count in survey.units.items() if each not in ("", unit))
-    present = survey.rows - survey.absent - survey.classes[MISSING] - survey.classes[MAYBE]
-    return Cleaning("number", mark, unit, missing=_words(survey)), present - fitting + strange
+    fitting += survey.classes[LONG]
+    return Cleaning("number", mark, unit, missing=words), present - fitting + strange
 
 
 def _number_plan(name: str, survey: Survey, cleaning: Cleaning, bad: int, why: str) -> ColumnPlan:
@@ -173,7 +203,7 @@ def _asked_numbers(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
             f"column {name!r} holds no number but {bad_example(survey, cleaning)!r} or the like; "
             "clean it or take it as 'categorical'."
         )
-    return _number_plan(name, survey, cleaning, bad, "asked for")
+    return _number_plan(name, survey, cleaning, bad, ASKED)
 
 
 def bad_example(survey: Survey, cleaning: Cleaning) -> str:
@@ -209,19 +239,31 @@ def _dates(name: str, survey: Survey) -> ColumnPlan | None:
     bad = present - _dates_of(survey, form)
     if bad > FEW_BAD * present:
         return None
-    return _date_plan(name, survey, Cleaning("date", dates=form, missing=_words(survey)), bad)
+    return _date_plan(name, survey, _date_cleaning(survey, form), bad)
 
 
 def _date_form(survey: Survey) -> str | None:
     """The form that most dates have; None where day and month cannot be told apart."""
-    counts = {form: survey.classes[f"date {form}"] for form in (ISO, "d.m.y", "d/m/y", "m/d/y")}
+    forms = (ISO, ZONED, "d.m.y", "d/m/y", "m/d/y")
+    counts = {form: survey.classes[_class(form)] for form in forms}
     form = max(counts, key=lambda each: counts[each])
     return form if counts[form] else None
 
 
+def _class(form: str) -> str:
+    return form if form == ZONED else f"date {form}"
+
+
 def _dates_of(survey: Survey, form: str) -> int:
     either = survey.classes["date ?/?/y"] if "/" in form else 0
-    return survey.classes[f"date {form}"] + either
+    if form == "d/m/y":
+        either += survey.classes["date d.m.y"]
+    return survey.classes[_class(form)] + either
+
+
+def _date_cleaning(survey: Survey, form: str, part: str = "") -> Cleaning:
+    dates, zone = (ISO, UTC) if form == ZONED else (form, "")
+    return Cleaning("date", dates=dates, zone=zone, part=part, missing=_words(survey))
 
 
 def _date_plan(
@@ -242,8 +284,8 @@ def _asked_dates(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
         either = survey.examples.get("date ?/?/y")
         cure = f"say 'date:d/m/y' or 'date:m/d/y' for {either!r}" if either else "clean it"
         raise InputError(f"column {name!r} holds no dates that can be read; {cure}.")
-    cleaning = Cleaning("date", dates=form, part=wish.part, missing=_words(survey))
-    return _date_plan(name, survey, cleaning, present - _dates_of(survey, form), "asked for")
+    cleaning = _date_cleaning(survey, form, wish.part)
+    return _date_plan(name, survey, cleaning, present - _dates_of(survey, form), ASKED)
 
 
 # Levels
@@ -299,10 +341,7 @@ def _truth_of(cell: Any) -> str:
 
 def _asked_order(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
     if not wish.order:
-        raise InputError(
-            f"column {name!r} does not say how its levels are ordered; write them down: "
-            "'ordered:low<middle<high'."
-        )
+        raise no_order(name)
     unknown = sorted(
         str(cell) for cell in (survey.levels or {})
         if cell not in wish.order and cell not in _sure_words(survey)
@@ -311,7 +350,15 @@ def _asked_order(name: str, survey: Survey, wish: Wish) -> ColumnPlan:
         raise InputError(
             f"roles[{name!r}] must name all levels of the column, and {unknown[0]!r} is missing."
         )
-    return ordered_plan(name, wish.order, "asked for", _sure_words(survey))
+    return ordered_plan(name, wish.order, ASKED, _sure_words(survey))
+
+
+def no_order(name: str) -> InputError:
+    """The refusal of a role that needs an order, where there is none."""
+    return InputError(
+        f"column {name!r} does not say how its levels are ordered; write them down: "
+        "'ordered:low<middle<high'."
+    )
 
 
 def ordered_plan(
@@ -339,10 +386,15 @@ def _sure_words(survey: Survey) -> tuple[str, ...]:
 
 
 def _missing_changes(survey: Survey, words: Sequence[str]) -> list[str]:
-    if not words:
+    return read_as_missing({word: survey.words[word] for word in words})
+
+
+def read_as_missing(cells: Mapping[Any, int]) -> list[str]:
+    """What is said of cells that are read as missing, with the rows of each."""
+    if not cells:
         return []
-    shown = ", ".join(map(repr, words[:5])) + (", …" if len(words) > 5 else "")
-    return [f"{shown} read as missing {_in(sum(survey.words[w] for w in words))}"]
+    shown = ", ".join(map(repr, list(cells)[:5])) + (", …" if len(cells) > 5 else "")
+    return [f"{shown} read as missing {_in(sum(cells.values()))}"]
 
 
 def _near_misses(survey: Survey, present: int) -> list[str]:
@@ -359,6 +411,7 @@ def _near_misses(survey: Survey, present: int) -> list[str]:
             f"such as {_short(bad_example(survey, Cleaning('number')))}, as missing"
         )
     either = survey.classes["date ?/?/y"] + survey.classes["date d/m/y"]
+    either += survey.classes["date m/d/y"]
     if either > present / 2:
         out.append("its dates could be day or month first; say 'date:d/m/y' or 'date:m/d/y'")
     return out

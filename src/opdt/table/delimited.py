@@ -22,7 +22,9 @@ import pyarrow.csv as arrow_csv
 from opdt.errors import InputError, OpdtWarning
 from opdt.machine import cores, mappable
 from opdt.table import cells
-from opdt.table.cells import MISSING_TEXT, ORDERS, Reading
+from opdt.table.cells import ORDERS, Reading
+from opdt.table.missing_words import MISSING_TEXT
+from opdt.table.origin import remember
 from opdt.table.places import is_remote, open_binary, shown, size_of
 from opdt.table.textfile import (
     PARSE_BYTES,
@@ -69,7 +71,9 @@ def load(file: TextFile, order: str | None = None, as_text: Collection[str] = ()
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(work, range(len(names))))
     warn_of_dates(file.path, dict(zip(names, found, strict=True)), order)
-    return pa.Table.from_arrays(columns, names=names)
+    table = pa.Table.from_arrays(columns, names=names)
+    remember(table, file)
+    return table
 
 
 def judge(file: TextFile, going: Callable[[], bool] = lambda: True) -> dict[str, Reading]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
@@ -391,6 +392,8 @@ def _from_series(series: nw.Series[Any], what: str) -> Raw:
         series, dtype = series.cast(nw.Float64), nw.Float64()
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        dates = from_array(series.to_numpy(), what)
+        return replace(with_missing(dates, missing), zone="UTC")
     if isinstance(dtype, nw.List | nw.Array | nw.Struct):
         raise InputError(f"{what} holds nested values ({dtype}); make one column of each part.")
     if isinstance(dtype, nw.String):

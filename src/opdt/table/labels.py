@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from opdt.errors import InputError
 from opdt.table.columns import check_finite, code_values
 from opdt.table.kinds import Kind
-from opdt.table.raw import Raw, rows
+from opdt.table.raw import BadRows, Raw
 
 
 def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -30,9 +30,7 @@ def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int3
         bool, int64, uint64, float64 (whole numbers only) or text.
     """
     if raw.missing is not None:
-        raise InputError(
-            f"Input y contains NaN or another missing label in {rows(raw.missing)}; drop them."
-        )
+        raise BadRows("Input y contains NaN or another missing label", raw.missing, "; drop them.")
     kind = raw.values.dtype.kind
     if kind == "M":
         raise InputError("y holds dates; labels must be text, whole numbers or booleans.")

@@ -15,13 +15,18 @@ LEFT = 0.02  # the share of the errors of the most frequent class that may be le
 LEVEL_ROWS = 20  # rows of a level on average; rare levels tell any class by chance
 
 
-def leak_of(column: Column, labels: NDArray[np.int32], n_classes: int) -> str | None:
+def leak_of(
+    column: Column, labels: NDArray[np.int32], n_classes: int, total: int | None = None
+) -> str | None:
     """Why a column alone tells nearly all classes, None if it does not.
 
     Parameters
     ----------
     labels : ndarray of int32 of shape (n_rows,)
+    total : int, optional
+        The rows of the whole table, where these are a sample of it.
     """
+    total = len(labels) if total is None else total
     step = max(1, len(labels) // MOST_ROWS)
     labels, codes = labels[::step], column.codes[::step]
     n_rows = len(labels)
@@ -38,7 +43,8 @@ def leak_of(column: Column, labels: NDArray[np.int32], n_classes: int) -> str | 
     limit = LEFT * errors
     present = counts[1:].sum(axis=0)
     if n_rows - int(counts[0].max() + present.max()) <= limit and counts[0].any():
-        return "whether it is filled tells the class; is it filled only after the outcome?"
+        seen = "" if n_rows == total else f" in {n_rows:,} rows drawn from all"
+        return f"whether it is filled tells the class{seen}; is it filled only after the outcome?"
     left = n_rows
     if n_values * LEVEL_ROWS <= n_rows:
         left = n_rows - int(counts.max(axis=1).sum())
@@ -48,4 +54,5 @@ def leak_of(column: Column, labels: NDArray[np.int32], n_classes: int) -> str | 
     if left > limit:
         return None
     share = 100 * (1 - left / n_rows)
-    return f"it alone tells the class of {share:.1f} % of the rows; is it made from the outcome?"
+    rows = "the rows" if n_rows == total else f"{n_rows:,} rows drawn from all"
+    return f"it alone tells the class of {share:.1f} % of {rows}; is it made from the outcome?"

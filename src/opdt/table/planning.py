@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,19 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import InputError
 from opdt.table.cleaning import Cleaning
 from opdt.table.columns import Column, code_values, unhashable
-from opdt.table.decide import decide_text, id_reason, is_nameless, ordered_plan, says_id
+from opdt.table.decide import (
+    check_constant,
+    decide_text,
+    id_reason,
+    is_nameless,
+    read_as_missing,
+    says_id,
+)
 from opdt.table.kinds import Kind
 from opdt.table.raw import Raw
-from opdt.table.roles import ColumnPlan, Role, Unread, Wish
+from opdt.table.roles import ASKED, ColumnPlan, Role, Unread, Wish, kind_of
 from opdt.table.survey import MAX_LEVELS, Survey
+from opdt.table.typed import Held, decide_typed, needs_cells, sort_of
 
 Planned = tuple[ColumnPlan, Column | None]
-
-_TYPES = {"M": (Role.DATE, "its type is a date"), "b": (Role.YES_NO, "its type is true or false")}
-_NUMERIC = (Role.NUMERIC, "its type is a number")
 
 
 def plan_raw(
@@ -49,19 +54,18 @@ def plan_raw(
         keep = known.is_used or known.role is Role.CONSTANT
         return _coded(known, raw) if keep else (known, None)
     if wish is not None and not wish.role.is_used:
-        return ColumnPlan(name, wish.role, "asked for"), None
-    is_text = raw.values.dtype == object and raw.kind is Kind.CATEGORICAL
-    by_text = is_text and (named or wish is not None) and not raw.is_declared
-    if by_text or (is_text and wish is not None and wish.role in (Role.NUMERIC, Role.DATE)):
-        plan = decide_text(name, _survey(name, raw, declared), wish)
+        return ColumnPlan(name, wish.role, ASKED), None
+    held = _held(raw)
+    if needs_cells(held.sort, wish, named=named):
+        plan = decide_text(name, _survey(name, raw, declared), wish, numbered=_counts_up(raw))
     else:
-        plan = _typed(name, raw, wish, declared)
+        plan = decide_typed(name, held, wish, _present_cells(raw, declared))
     if not plan.is_used and plan.role is not Role.CONSTANT:
         return plan, None
     plan, column = _coded(plan, raw)
-    if wish is None and not is_text:
-        return plan_coded(plan, column, named=named)
-    return plan, column
+    if wish is not None:
+        return plan, column
+    return plan_coded(plan, column, named=named and held.sort == "number")
 
 
 def plan_block(
@@ -71,10 +75,10 @@ def plan_block(
     named: bool,
 ) -> list[Planned]:
     """The plans of columns of plain numbers that were coded together."""
-    role, why = _TYPES.get(dtype.kind, _NUMERIC)
+    held = Held(sort_of(dtype.kind))
     out = []
     for column, cells in zip(columns, declared, strict=True):
-        plan = ColumnPlan(column.name, role, why)
+        plan = decide_typed(column.name, held)
         numbers = [c for c in cells if isinstance(c, int | float)]
         gone = np.flatnonzero(np.isin(column.values, numbers)) if numbers else ()
         if len(gone):
@@ -85,9 +89,7 @@ def plan_block(
 
 def plan_coded(plan: ColumnPlan, column: Column, *, named: bool) -> Planned:
     """The plan of a coded column of numbers, which may turn out to be keys or one value."""
-    if column.n_values < 2 and not (column.n_values and column.has_missing):
-        why = "all rows hold the same value" if column.n_values else "no row has a value"
-        return replace(plan, role=Role.CONSTANT, why=why), column
+    plan = check_constant(plan, column.n_values, has_missing=column.has_missing)
     if named and plan.role is Role.NUMERIC and not column.is_sparse:
         reason = _keys(column)
         if reason is not None:
@@ -119,58 +121,34 @@ def _survey(name: str, raw: Raw, declared: tuple[Any, ...]) -> Survey:
         raise unhashable(cells, f"column {name!r}") from None
 
 
-def _typed(name: str, raw: Raw, wish: Wish | None, declared: tuple[Any, ...]) -> ColumnPlan:
-    """The plan of a column whose type says what it holds, or whose role is asked for."""
-    missing = _present_cells(raw, declared)
-    role = None if wish is None else wish.role
-    why = "asked for" if wish is not None else "its type has an order"
-    order = raw.order if wish is None or not wish.order else wish.order
-    if role is Role.ORDERED and not order:
-        raise InputError(
-            f"column {name!r} does not say how its levels are ordered; write them down: "
-            "'ordered:low<middle<high'."
-        )
-    if order and role in (None, Role.ORDERED):
-        return ordered_plan(name, order, why, missing)
-    cleaning, changes = Cleaning(missing=missing), []
-    if missing:
-        changes.append(f"{', '.join(map(repr, missing[:5]))} read as missing")
-    if raw.is_duration:
-        cleaning = replace(cleaning, form="seconds")
-        changes.append("durations are taken in seconds")
-    kind = raw.values.dtype.kind
-    if kind == "M" and wish is not None and wish.part:
-        cleaning = replace(cleaning, form="date", part=wish.part)
-        changes.append(f"the {wish.part} of the date is taken")
-    if role is Role.DATE and kind != "M":
-        raise InputError(f"column {name!r} cannot be 'date': it holds no dates but numbers.")
-    if wish is not None and wish.most:
-        raise InputError(
-            f"roles[{name!r}] keeps the most frequent levels of text only; take the column as "
-            "'categorical'."
-        )
-    natural, reason = _TYPES.get(kind, _NUMERIC)
+def _held(raw: Raw) -> Held:
+    """What the type of a column says."""
+    sort = sort_of(raw.values.dtype.kind)
     if raw.kind is Kind.CATEGORICAL:
-        natural, reason = Role.CATEGORICAL, "its type is text"
-    return ColumnPlan(
-        name,
-        role or natural,
-        "asked for" if role else reason,
-        tuple(changes),
-        cleaning=None if cleaning == Cleaning() else cleaning,
-    )
+        sort = "category" if raw.is_declared else "text"
+    return Held(sort, raw.order, raw.is_duration, raw.zone)
 
 
-def _present_cells(raw: Raw, declared: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Those of the cells declared to be missing that occur."""
+def _counts_up(raw: Raw) -> bool:
+    """Whether the cells of text are 0, 1, 2, … or 1, 2, 3, …."""
+    cells = raw.values.tolist()
+    first = cells[0] if cells and isinstance(cells[0], str) else ""
+    if first.strip() not in ("0", "1"):
+        return False
+    whole = enumerate(cells, int(first))
+    return all(isinstance(cell, str) and cell.strip() == str(at) for at, cell in whole)
+
+
+def _present_cells(raw: Raw, declared: tuple[Any, ...]) -> dict[Any, int]:
+    """Those of the cells declared to be missing that occur, with the rows of each."""
     if not declared or raw.values.dtype.kind not in "iufO":
-        return ()
+        return {}
     if raw.values.dtype == object:
-        found = set(declared) & set(raw.values.tolist())
-    else:
-        numbers = [c for c in declared if isinstance(c, int | float)]
-        found = {c for c in numbers if (raw.values == c).any()}
-    return tuple(dict.fromkeys(c for c in declared if c in found))
+        counts = Counter(cell for cell in raw.values.tolist() if cell is not None)
+        return {cell: counts[cell] for cell in declared if counts[cell]}
+    numbers = [c for c in declared if isinstance(c, int | float)]
+    found = {c: int(((raw.values == c) & ~raw.mask).sum()) for c in numbers}
+    return {cell: rows for cell, rows in found.items() if rows}
 
 
 def _coded(plan: ColumnPlan, raw: Raw) -> tuple[ColumnPlan, Column]:
@@ -189,25 +167,15 @@ def _coded(plan: ColumnPlan, raw: Raw) -> tuple[ColumnPlan, Column]:
     return plan, Column(name, kind, codes, values, cleaning)
 
 
-def kind_of(role: Role, natural: Kind) -> Kind:
-    """How a column of a role is tested; truth values that are no text stay numbers."""
-    if role in (Role.NUMERIC, Role.DATE, Role.ORDERED):
-        return Kind.NUMERIC
-    return Kind.CATEGORICAL if role is Role.CATEGORICAL else natural
-
-
 def _without(plan: ColumnPlan, column: Column, gone: NDArray[np.intp]) -> tuple[ColumnPlan, Column]:
     """A coded column of which some values are missing values."""
-    cells = tuple(column.values[gone].tolist())
+    cells = {column.values[at].item(): int((column.codes == at).sum()) for at in gone.tolist()}
     places = np.full(column.n_values + 1, -1, np.int32)  # the last is for what is missing already
     stay = np.delete(np.arange(column.n_values), gone)
     places[stay] = np.arange(len(stay), dtype=np.int32)
-    codes = places[column.codes]
-    rows = int((codes < 0).sum() - (column.codes < 0).sum())
-    changes = (f"{', '.join(map(repr, cells))} read as missing in {rows:,} rows",)
-    cleaning = Cleaning(missing=cells)
-    values = column.values[stay]
+    codes, values = places[column.codes], column.values[stay]
+    cleaning = Cleaning(missing=tuple(cells))
     return (
-        replace(plan, changes=changes, cleaning=cleaning),
+        replace(plan, changes=tuple(read_as_missing(cells)), cleaning=cleaning),
         Column(column.name, column.kind, codes, values, cleaning),
     )

@@ -46,6 +46,8 @@ class Raw:
         Whether the values are durations, in seconds.
     is_declared : bool
         Whether the type itself says that the cells are levels.
+    zone : str
+        "UTC" where the values are instants of a type that knows its time zone.
     """
 
     values: NDArray[Any]
@@ -54,6 +56,7 @@ class Raw:
     order: tuple[Any, ...] = ()
     is_duration: bool = False
     is_declared: bool = False
+    zone: str = ""
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -105,7 +108,9 @@ def from_objects(values: NDArray[Any], what: str) -> Raw:
     if all(issubclass(t, _NUMBERS) for t in types):
         return _scatter(_numbers(present, types), missing, len(values))
     if all(issubclass(t, _INSTANTS) for t in types):
-        return _scatter(_instants(present.tolist(), what), missing, len(values))
+        dates = _scatter(_instants(present.tolist(), what), missing, len(values))
+        aware = isinstance(present[0], dt.datetime) and present[0].tzinfo is not None
+        return replace(dates, zone="UTC") if aware else dates
     if any(issubclass(t, complex | np.complexfloating) for t in types):
         raise InputError(
             f"{what} is complex: Complex data not supported; pass real and imaginary parts apart."
@@ -136,14 +141,45 @@ def with_missing(raw: Raw, missing: NDArray[np.bool_] | None) -> Raw:
     return replace(raw, values=values, missing=missing | raw.mask)
 
 
-def rows(mask: NDArray[np.bool_], at: NDArray[np.integer[Any]] | None = None) -> str:
-    """Return how many rows a mask marks and the first of them, for a message.
+class BadRows(InputError):
+    """Rows that cannot be used: how many, and where the first of them is.
 
-    `at` are the rows that the mask speaks of; 0, 1, 2, … if left out.
+    Parameters
+    ----------
+    before, after : str
+        What the message says before and after the rows.
+    mask : ndarray of bool of shape (n_rows,)
+        The bad ones.
+    at : ndarray of integers, optional
+        The rows that the mask speaks of; 0, 1, 2, … if left out.
     """
-    count, first = int(mask.sum()), int(mask.argmax())
-    first = first if at is None else int(at[first])
-    return f"{count} row{'s' if count > 1 else ''} (first at row {first})"
+
+    def __init__(
+        self,
+        before: str,
+        mask: NDArray[np.bool_],
+        after: str,
+        at: NDArray[np.integer[Any]] | None = None,
+    ) -> None:
+        first = int(mask.argmax())
+        self.before, self.after, self.count = before, after, int(mask.sum())
+        self.row = first if at is None else int(at[first])
+        super().__init__(self._said(f"at row {self.row}"))
+
+    def _said(self, where: str) -> str:
+        many = "s" if self.count > 1 else ""
+        return f"{self.before} in {self.count} row{many} (first {where}){self.after}"
+
+    def behind(self, rows: int) -> BadRows:
+        """The same error for rows that come after others."""
+        other = BadRows.__new__(BadRows)
+        vars(other).update(vars(self), row=self.row + rows)
+        InputError.__init__(other, other._said(f"at row {other.row}"))
+        return other
+
+    def in_file(self, line: int, path: str) -> InputError:
+        """The same error, naming the line of a file rather than the row of a table."""
+        return InputError(self._said(f"in line {line} of {path}"))
 
 
 def as_numeric(raw: Raw, what: str) -> Raw:
@@ -157,9 +193,10 @@ def as_numeric(raw: Raw, what: str) -> Raw:
     parsed = {cell: _parse(cell) for cell in set(cells)}
     bad = np.array([cell is not None and parsed[cell] is None for cell in cells])
     if bad.any():
-        raise InputError(
-            f"{what} holds no number but {cells[bad.argmax()]!r} or the like in {rows(bad)}; "
-            "clean it or treat the column as categorical."
+        raise BadRows(
+            f"{what} holds no number but {cells[bad.argmax()]!r} or the like",
+            bad,
+            "; clean it or treat the column as categorical.",
         )
     result = from_sequence([parsed[cell] for cell in cells], what)
     if result.kind is not Kind.NUMERIC:

@@ -36,6 +36,7 @@ class Role(StrEnum):
 
 
 USED = (Role.NUMERIC, Role.CATEGORICAL, Role.ORDERED, Role.DATE, Role.YES_NO)
+ASKED = "asked for"  # why a column has the role that the user gave it
 SETTABLE = tuple(role for role in Role if role is not Role.CONSTANT)
 _SPELLINGS = (
     "'numeric' (or 'numeric:comma', 'numeric:point'), 'categorical' (or 'categorical:20' for the "
@@ -72,11 +73,12 @@ class Wish:
     order: tuple[str, ...] = ()
     known: ColumnPlan | None = None
 
-    @property
-    def kind(self) -> Kind:
-        """How a feature of this role is tested."""
-        categorical = (Role.CATEGORICAL, Role.YES_NO)
-        return Kind.CATEGORICAL if self.role in categorical else Kind.NUMERIC
+
+def kind_of(role: Role, natural: Kind) -> Kind:
+    """How a column of a role is tested; truth values that are no text stay numbers."""
+    if role in (Role.NUMERIC, Role.DATE, Role.ORDERED):
+        return Kind.NUMERIC
+    return Kind.CATEGORICAL if role is Role.CATEGORICAL else natural
 
 
 def check_roles(roles: Mapping[str, str] | Plan | None, names: Sequence[str]) -> dict[str, Wish]:
@@ -169,16 +171,24 @@ class Unread:
         One of them.
     row : int or None
         The first row with one, counted from 0; None where rows have no order.
+    line : int or None
+        The line of that row in the text file that the table came from; the names are on line 1.
+    file : str
+        The file, where there are several.
     """
 
     count: int
     what: str
     cell: str
     row: int | None = None
+    line: int | None = None
+    file: str = ""
 
     def __str__(self) -> str:
         cell = repr(self.cell if len(self.cell) <= 30 else self.cell[:29] + "…")
-        if self.row is not None:
+        if self.line is not None:
+            cell += f" in line {self.line:,}" + (f" of {self.file}" if self.file else "")
+        elif self.row is not None:
             cell += f" in row {self.row:,}"
         if self.count == 1:
             return f"1 cell is no {self.what} and read as missing: {cell}"

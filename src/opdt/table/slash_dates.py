@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import calendar
+import datetime as dt
 import re
 from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
-
-_CLOCK = r"(?:[ T](?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)?"
+CLOCK = r"(?:[ T](?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)?"
 # the same mark twice: 1/2/2024, 1.2.2024, 1-2-2024
-_MARKS = "|".join(rf"[0-9]{{1,2}}{mark}[0-9]{{1,2}}{mark}[0-9]{{4}}" for mark in ("/", r"\.", "-"))
-_PATTERN = f"^(?:{_MARKS}){_CLOCK}$"
-_CELL = re.compile(f"({_MARKS}){_CLOCK}")
-Whole = NDArray[np.int64]
-
-
-class _Parts(NamedTuple):
-    """The numbers in the different cells; `clock` in microseconds. `at` is the cell of each row."""
-
-    at: NDArray[np.int64]  # -1 where the row has none
-    one: Whole
-    two: Whole
-    year: Whole
-    clock: Whole
-    has_clock: NDArray[np.bool_]
+MARKS = "|".join(rf"[0-9]{{1,2}}{mark}[0-9]{{1,2}}{mark}[0-9]{{4}}" for mark in ("/", r"\.", "-"))
+_CELL = re.compile(f"({MARKS})({CLOCK})")
 
 
 class Orders(NamedTuple):
@@ -38,83 +21,37 @@ class Orders(NamedTuple):
     day_only: bool
 
 
-def orders(column: pa.ChunkedArray) -> Orders | None:
-    """The orders in which all cells can be read; None where one is a date in neither."""
-    parts = _parts(column)
-    if parts is None:
-        return None
-    day_first = _is_date(parts.one, parts.two, parts.year)
-    month_first = _is_date(parts.two, parts.one, parts.year)
-    if not (day_first | month_first).all():
-        return None
-    return Orders(bool(day_first.all()), bool(month_first.all()), not parts.has_clock.any())
-
-
 def cell_orders(cell: str) -> Orders | None:
-    """The same for one cell, much faster."""
+    """The orders in which a cell can be read; None where it is a date in neither."""
     found = _CELL.fullmatch(cell)
     if found is None:
         return None
-    one, two, year = (int(part) for part in re.split("[/.-]", found[1]))
-    day_first = 1 <= two <= 12 and 1 <= one <= _days(year, two)
-    month_first = 1 <= one <= 12 and 1 <= two <= _days(year, one)
+    one, two, year = _numbers(found[1])
+    day_first, month_first = _is_date(one, two, year), _is_date(two, one, year)
     if not (day_first or month_first):
         return None
-    return Orders(day_first, month_first, found[1] == cell)
+    return Orders(day_first, month_first, not found[2])
 
 
-def moments(column: pa.ChunkedArray, *, day_first: bool) -> pa.Array:
-    """The dates of cells for which that order is one of `orders`; microseconds, without a zone."""
-    parts = _parts(column)
-    assert parts is not None
-    day, month = (parts.one, parts.two) if day_first else (parts.two, parts.one)
-    start = _month(parts.year, month).astype("datetime64[us]")
-    days = (day - 1) * np.timedelta64(1, "D").astype("timedelta64[us]")
-    ticks = start + days + parts.clock.astype("timedelta64[us]")
-    return pa.array(np.append(ticks, np.datetime64("NaT"))[parts.at], pa.timestamp("us"))
-
-
-def _is_date(day: Whole, month: Whole, year: Whole) -> NDArray[np.bool_]:
-    fits = (month >= 1) & (month <= 12)
-    start = _month(year, np.where(fits, month, 1))
-    length = ((start + 1).astype("datetime64[D]") - start.astype("datetime64[D]")).astype(np.int64)
-    return np.asarray(fits & (day >= 1) & (day <= length))
-
-
-def _days(year: int, month: int) -> int:
-    """The days of a month, also of the year 0, which the calendar of Python has not."""
-    return calendar.monthrange(year or 2000, month)[1]
-
-
-def _month(year: Whole, month: Whole) -> NDArray[np.datetime64]:
-    return np.asarray(((year - 1970) * 12 + month - 1).astype("datetime64[M]"))
-
-
-def _parts(column: pa.ChunkedArray) -> _Parts | None:
-    """The numbers of all cells; None where one is not written so."""
-    coded = column.dictionary_encode().combine_chunks()  # the same dates occur again and again
-    if isinstance(coded, pa.ChunkedArray):
-        coded = pa.concat_arrays(coded.unify_dictionaries().chunks)
-    cells = coded.dictionary
-    if not pc.all(pc.match_substring_regex(cells, _PATTERN), min_count=0).as_py():
+def cell_moment(cell: str, *, day_first: bool) -> dt.datetime | None:
+    """The date of a cell in one order; None where it is none."""
+    found = _CELL.fullmatch(cell)
+    if found is None:
         return None
-    at = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy()
-    days = pc.replace_substring_regex(cells, "[ T].*$", "")
-    numbers = pc.split_pattern_regex(days, "[/.-]").flatten().cast(pa.int64()).to_numpy()
-    one, two, year = numbers.reshape(-1, 3).T
-    return _Parts(at, one, two, year, *_clock(cells))
+    one, two, year = _numbers(found[1])
+    day, month = (one, two) if day_first else (two, one)
+    if not year or not _is_date(day, month, year):
+        return None
+    hour, minute, second = (*found[2][1:].split(":"), "0", "0", "0")[:3] if found[2] else "000"
+    whole, _, fraction = second.partition(".")
+    micro = int(fraction.ljust(6, "0")) if fraction else 0
+    return dt.datetime(year, month, day, int(hour), int(minute), int(whole), micro)
 
 
-def _clock(cells: pa.Array) -> tuple[Whole, NDArray[np.bool_]]:
-    """The time of day in microseconds, 0 where there is none, and where there is one."""
-    has_clock = pc.match_substring(cells, ":").to_numpy(zero_copy_only=False)
-    clock = np.zeros(len(cells), np.int64)
-    if not has_clock.any():
-        return clock, has_clock
-    times = pc.replace_substring_regex(cells.filter(pa.array(has_clock)), "^[^ T]*[ T]", "")
-    short = pc.equal(pc.count_substring(times, ":"), 1)
-    times = pc.if_else(short, pc.binary_join_element_wise(times, "0", ":"), times)
-    parts = pc.split_pattern(times, ":").flatten().cast(pa.float64()).to_numpy().reshape(-1, 3)
-    seconds = np.rint(parts[:, 2] * 1e6).astype(np.int64)  # at most six decimals
-    clock[has_clock] = (parts[:, 0] * 60 + parts[:, 1]).astype(np.int64) * 60_000_000 + seconds
-    return clock, has_clock
+def _numbers(days: str) -> list[int]:
+    return [int(part) for part in re.split("[/.-]", days)]
+
+
+def _is_date(day: int, month: int, year: int) -> bool:
+    # the calendar of Python has no year 0
+    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year or 2000, month)[1]

@@ -7,51 +7,39 @@ same table in pieces come to the same roles.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from opdt.table.cleaning import ISO, read_date
+from opdt.table.cleaning import ISO, read_date, read_whole
+from opdt.table.missing_words import MAYBE_MISSING, MISSING_WORDS
 from opdt.table.numbers_in_text import shape_of
+from opdt.table.slash_dates import cell_orders
 
 MAX_LEVELS = 20_000  # different cells that are counted; more are no levels
-# Cells that are missing values wherever they stand, and those that may be a level of their own.
-MISSING_WORDS = frozenset(
-    """|-|--|---|.|..|...|…|?|??|n/a|na|n.a.|n. a.|#n/a|#na|nan|null|<na>|<null>|(null)|nil|k.a.
-    |k. a.|k.a|k/a|keine angabe|n.v.|s.d.|#value!|#div/0!|#ref!|#null!""".replace(
-        "\n    ", ""
-    ).split("|")
-)
-MAYBE_MISSING = frozenset(
-    """unknown|unbekannt|none|missing|fehlt|fehlend|not available|not applicable|no data|n.d.|nd
-    |tbd|tba|inconnu|desconocido|not known|nicht bekannt|(blank)|blank|empty|keine""".replace(
-        "\n    ", ""
-    ).split("|")
-)
 YES = frozenset("yes y ja j true t wahr oui si sí sim tak evet on".split())  # noqa: SIM905
 NO = frozenset("no n nein false f falsch non não nao nie hayır off".split())  # noqa: SIM905
 _LONG, _WORDS = 60, 5  # letters and spaces from which on a cell is a sentence
-_SLASHED = re.compile(r"\s*(\d{1,2})/(\d{1,2})/\d{4}(?:\s+\d{1,2}:\d\d(?::\d\d)?)?\s*")
-
 MISSING, MAYBE, TRUTH, OTHER = "missing", "maybe missing", "yes/no", "other"
+LONG = "long"  # a whole number of more digits than a double holds, and of 64 bits
+ZONED = "date zoned"  # an ISO date and time with an offset from UTC
 
 
 @lru_cache(maxsize=1 << 16)
 def class_of(text: str) -> tuple[str, str, str]:
     """Return what a cell looks like, with the sign before and the unit beside a number.
 
-    One of the shapes of numbers, a form of dates ("date d/m/y", where it could be either
-    "date ?/?/y"), a word for missing or for yes or no, or "other".
+    One of the shapes of numbers or `LONG`, a form of dates ("date d/m/y", where it could be either
+    "date ?/?/y"; `ZONED`), a word for missing or for yes or no, or "other".
     """
     word = text.strip().casefold()
     if word in MISSING_WORDS:
         return MISSING, "", ""
     shape = shape_of(text)
     if shape is not None:
-        return shape
+        return (LONG, "", "") if shape[0] == "code" and read_whole(text) is not None else shape
     if word in MAYBE_MISSING:
         return MAYBE, "", ""
     if word in YES or word in NO:
@@ -60,18 +48,17 @@ def class_of(text: str) -> tuple[str, str, str]:
 
 
 def _date_class(text: str) -> str | None:
-    slashed = _SLASHED.fullmatch(text)
-    if slashed is not None:
-        one, two = map(int, slashed.groups())
-        if one > 12:
-            return "date d/m/y" if two <= 12 and read_date(text, "d/m/y") is not None else None
-        if two > 12:
-            return "date m/d/y" if read_date(text, "m/d/y") is not None else None
-        return "date ?/?/y" if read_date(text, "d/m/y") is not None else None
-    for form in (ISO, "d.m.y"):
-        if read_date(text, form) is not None:
-            return f"date {form}"
-    return None
+    text = text.strip()
+    orders = cell_orders(text)
+    if orders is None:
+        if read_date(text, ISO) is not None:
+            return f"date {ISO}"
+        return ZONED if read_date(text, ISO, zoned=True) is not None else None
+    if "." in text[:3] and orders.day_first:
+        return "date d.m.y"
+    if orders.day_first and orders.month_first:
+        return "date ?/?/y"
+    return "date d/m/y" if orders.day_first else "date m/d/y"
 
 
 @dataclass

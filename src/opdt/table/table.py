@@ -27,11 +27,23 @@ from opdt.table.frames import (
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.labels import check_weights, code_labels
 from opdt.table.leaks import MOST_COLUMNS, leak_of
+from opdt.table.origin import file_of, line_of
 from opdt.table.parallel import run
+from opdt.table.places import shown
 from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw
-from opdt.table.raw import Raw
-from opdt.table.roles import ColumnPlan, Plan, Role, Wish, check_missing, check_roles
+from opdt.table.raw import BadRows, Raw
+from opdt.table.roles import (
+    ASKED,
+    ColumnPlan,
+    Plan,
+    Role,
+    Wish,
+    check_missing,
+    check_roles,
+    kind_of,
+)
 from opdt.table.sparse import SparseSource, code_entries, code_flags, mostly_zeros
+from opdt.table.typed import Held, decide_typed
 
 # Cells from which on it pays to code columns on several cores.
 _LARGE = 1 << 20
@@ -114,6 +126,23 @@ class Table:
             If the data cannot be used; the message names the column and the cure.
         """
         source = open_source(X)
+        try:
+            return cls._built(source, y, sample_weight, roles, missing, warn, watch, threads)
+        except BadRows as error:
+            raise in_file(error, source, y) from None
+
+    @classmethod
+    def _built(
+        cls,
+        source: Source,
+        y: Any,
+        sample_weight: Any,
+        roles: Mapping[str, str] | Plan | None,
+        missing: Any,
+        warn: bool,
+        watch: Callable[[], object] | None,
+        threads: int | None,
+    ) -> Self:
         names = source.names
         check_names(names)
         features = list(range(len(names)))
@@ -130,7 +159,7 @@ class Table:
         planned = _code(source, features, asked, watch, threads)
         weights = check_weights(sample_weight, source.n_rows)
         columns = tuple(column for _, column in planned if column is not None)
-        plans = [plan for plan, _ in planned]
+        plans = with_lines([plan for plan, _ in planned], source)
         if not columns:
             raise _nothing_left(plans)
         plan = Plan(tuple(_with_leaks(plans, columns, labels, len(classes))))
@@ -184,6 +213,27 @@ class Table:
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.names)}
+
+
+def with_lines(plans: Sequence[ColumnPlan], source: Source) -> list[ColumnPlan]:
+    """The plans, with the lines of cells that cannot be read, where a text file has any."""
+    file = file_of(source)
+    out = []
+    for plan in plans:
+        unread = plan.unread
+        if file is not None and unread is not None and unread.row is not None:
+            line = line_of(file, unread.row, plan.name, unread.cell)
+            plan = replace(plan, unread=replace(unread, line=line))
+        out.append(plan)
+    return out
+
+
+def in_file(error: BadRows, source: Source, y: Any) -> InputError:
+    """The error with the line of the text file that the table came from, where it has one."""
+    file = file_of(source)
+    own = isinstance(y, str) or error.before.startswith("column")  # labels may come from elsewhere
+    line = None if file is None or not own else line_of(file, error.row)
+    return error if file is None or line is None else error.in_file(line, shown(file.path))
 
 
 def _raw_labels(source: Source, y: Any) -> Raw:
@@ -269,10 +319,12 @@ def _code_apart(source: Source, some: list[int], asked: Asked) -> list[Planned]:
         if entries is None:
             out.append(plan_raw(name, source.column(j), wish, declared, named=asked.named))
         elif wish is not None and not wish.role.is_used:
-            out.append((ColumnPlan(name, wish.role, "asked for"), None))
+            out.append((ColumnPlan(name, wish.role, ASKED), None))
         else:
-            column = code_entries(name, entries, None if wish is None else wish.kind)
-            plan = ColumnPlan(name, Role(str(column.kind)), "its type is a number")
+            kind = Kind.NUMERIC if wish is None else kind_of(wish.role, Kind.NUMERIC)
+            column = code_entries(name, entries, kind)
+            known = None if wish is None else wish.known
+            plan = decide_typed(name, Held("number"), wish) if known is None else known
             out.append(plan_coded(plan, column, named=asked.named))
     return out
 
@@ -304,7 +356,7 @@ def _with_leaks(
 def _remark(plan: Plan) -> None:
     """Warn of columns that are not used, though nobody said so, and of cells that are no values."""
     constant = [c.name for c in plan if c.role is Role.CONSTANT]
-    left_out = [c for c in plan.not_used if c.role is not Role.CONSTANT and c.why != "asked for"]
+    left_out = [c for c in plan.not_used if c.role is not Role.CONSTANT and c.why != ASKED]
     found = []
     if constant:
         found.append(f"constant columns, which no condition can use: {_listed(constant)}.")

@@ -8,7 +8,7 @@ threshold lies in one of them, so that the bin bounds what it covers. A *single*
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from opdt.table import Column, Kind, SparseColumn
 
 Whole = NDArray[np.int64]
 Bins = NDArray[np.uint8]
+Levels = tuple[int, ...]  # codes of a feature without order
 
 # Levels of an axis without order when so many axes are combined; features with more get several.
 LEVELS = {1: 250, 2: 250, 3: 60, 4: 20, 5: 12, 6: 8, 7: 6, 8: 6}
@@ -144,19 +145,34 @@ def ordered_axis(rays: Rays, feature: int, members: Sequence[int], edges: Whole)
     return Axis(feature, n_bins, edges, lone, ends[Op.GE], ends[Op.LT], singles)
 
 
+def level_parts(rays: Rays, members: Iterable[int], n_values: int, most: int) -> list[Levels]:
+    """The levels of each axis of a categorical feature, at most so many on an axis.
+
+    Subsets need their levels side by side: these come first.
+    """
+    together = sorted({level for index in members for level in rays.rays[index].levels})
+    if n_values <= most + 1 or len(together) == n_values:
+        return [tuple(range(n_values))]
+    rest = sorted(set(range(n_values)).difference(together))
+    parts = [tuple(rest[at : at + most]) for at in range(0, len(rest), most)]
+    return [tuple(together), *parts] if together else parts
+
+
 def level_axis(
-    rays: Rays, feature: int, members: Sequence[int], levels: range, n_values: int
+    rays: Rays, feature: int, members: Sequence[int], levels: Levels, n_values: int, *, first: bool
 ) -> Axis:
     """The axis of some levels of a categorical feature; its last bin holds the other levels.
 
-    A feature of many levels has several such axes, the first of which has the rays of its
-    presence, too.
+    A feature of many levels has several such axes, the first of which has the subsets and the
+    rays of its presence, too.
     """
     singles = []
+    places = {level: place for place, level in enumerate(levels)}
     for index in members:
         ray = rays.rays[index]
-        if ray.code in levels or (ray.code < 0 and levels.start == 0):
-            singles.append((index, HOW[ray.op], max(ray.code - levels.start, 0), ray.levels))
+        if ray.code in places or (ray.code < 0 and first):
+            bins = tuple(places[level] for level in ray.levels)
+            singles.append((index, HOW[ray.op], places.get(ray.code, 0), bins))
     n_bins = len(levels) + (len(levels) < n_values)
     return Axis(feature, n_bins, None, np.ones(n_bins, bool), singles=singles)
 
@@ -184,25 +200,24 @@ class AxisMaker:
         self._common: dict[tuple[int, bool], Whole] = {}
         self._codes: dict[int, dict[int, list[int]]] = {}
         self._members: dict[int, list[int]] = {}
+        self._first: dict[int, Levels] = {}
         for index, ray in enumerate(rays.rays):
             self._members.setdefault(ray.feature, []).append(index)
 
-    def axes(self, bins: int, most_levels: int) -> list[tuple[int, range | None]]:
+    def axes(self, bins: int, most_levels: int) -> list[tuple[int, Levels | None]]:
         """The axes to be made: a feature, and its levels where it has no order."""
-        out: list[tuple[int, range | None]] = []
+        out: list[tuple[int, Levels | None]] = []
         for feature in self._members:
             column = self._rays.columns[feature]
             if column.kind is Kind.NUMERIC:
                 out.append((feature, None))
                 continue
-            step = column.n_values if column.n_values <= most_levels + 1 else most_levels
-            if any(self._rays.rays[index].levels for index in self._members[feature]):
-                step = column.n_values  # subsets need all levels side by side
-            starts = range(0, max(1, column.n_values), max(1, step))
-            out += [(feature, range(a, min(a + step, column.n_values))) for a in starts]
+            parts = level_parts(self._rays, self._members[feature], column.n_values, most_levels)
+            self._first[feature] = parts[0]
+            out += [(feature, part) for part in parts]
         return out
 
-    def axis(self, feature: int, levels: range | None, bins: int, *, even: bool = False) -> Axis:
+    def axis(self, feature: int, levels: Levels | None, bins: int, *, even: bool = False) -> Axis:
         """An axis in at most so many bins; see `bin_edges`."""
         column = self._rays.columns[feature]
         members = self._members[feature]
@@ -210,9 +225,10 @@ class AxisMaker:
             return ordered_axis(self._rays, feature, members, self._edges(column, bins, even))
         by_code = self._by_code(feature)
         wanted = [index for code in levels for index in by_code.get(code, ())]
-        if levels.start == 0:
+        first = levels == self._first[feature]
+        if first:
             wanted += by_code.get(-1, [])
-        return level_axis(self._rays, feature, sorted(wanted), levels, column.n_values)
+        return level_axis(self._rays, feature, sorted(wanted), levels, column.n_values, first=first)
 
     def _by_code(self, feature: int) -> dict[int, list[int]]:
         """The rays of a feature without order by the level they name, -1 where they name none."""
@@ -223,7 +239,7 @@ class AxisMaker:
             self._codes[feature] = known
         return self._codes[feature]
 
-    def look_up(self, axis: Axis, levels: range | None) -> Bins:
+    def look_up(self, axis: Axis, levels: Levels | None) -> Bins:
         """The bin of each code of an axis, behind that of a missing value."""
         look_up = np.empty(self._rays.columns[axis.feature].n_values + 1, np.uint8)
         look_up[0] = axis.n_bins
@@ -232,10 +248,10 @@ class AxisMaker:
             look_up[1:] = np.repeat(np.arange(axis.n_bins), np.diff(axis.edges))
         else:
             look_up[1:] = len(levels)
-            look_up[1 + levels.start : 1 + levels.stop] = np.arange(len(levels))
+            look_up[1 + np.array(levels, np.intp)] = np.arange(len(levels))
         return look_up
 
-    def fill(self, axis: Axis, levels: range | None, out: Bins) -> None:
+    def fill(self, axis: Axis, levels: Levels | None, out: Bins) -> None:
         """Put the bins of an axis's rows into `out`, in the order of the rows."""
         column, look_up = self._rays.columns[axis.feature], self.look_up(axis, levels)
         if isinstance(column, SparseColumn):

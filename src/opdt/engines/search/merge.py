@@ -45,7 +45,9 @@ def merged(problem: Problem, features: NDArray[np.int64]) -> Problem | None:
         table.classes,
     )
     fewer = replace(objective, classes=objective.classes[first], weights=weights)
-    return Problem(smaller, problem.structure, problem.groups, fewer, problem.constraints)
+    return Problem(
+        smaller, problem.structure, problem.groups, fewer, problem.constraints, problem.limited
+    )
 
 
 def _keys(

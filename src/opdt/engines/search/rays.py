@@ -126,7 +126,7 @@ def _rays_of(problem: Problem, feature: int, *, right: bool, left: bool) -> list
     column = problem.table.columns[feature]
     allowed = problem.ops_of(feature)
     sides = (RIGHT if right else ()) + (LEFT if left else ())
-    if left and Op.IN in allowed and column.n_values > 3:
+    if left and Op.IN in allowed and len(problem.subset_levels(feature)) > 3:
         sides += (Op.EQ,)  # two subsets on the left can say it together
     ops = [op for op in Op if op in allowed and op in sides]
     out: list[Ray] = []
@@ -192,6 +192,9 @@ class Plan:
         n_values = problem.table.columns[ray.feature].n_values
         present = problem.table.columns[ray.feature].has_missing and ray.op is not Op.MISSING
         others = ray.op in (Op.EQ, Op.IN) and n_values > 1
+        levels = problem.subset_levels(ray.feature) if Op.IN in allowed else ()
+        most = min(len(levels), n_values - 2)  # of a subset
+        held = ray.op is Op.IN or ray.code in levels
         for depth, level in enumerate(self._chain):
             if ray.feature not in self._features[depth]:
                 continue
@@ -203,12 +206,12 @@ class Plan:
                 fills |= bit
             if (
                 others
-                and Op.IN in allowed
+                and held
                 and _admits(level, Op.IN)
-                and max(len(ray.levels), 2) <= n_values - 2  # some subset holds it
+                and max(len(ray.levels), 2) <= most  # some subset holds it
             ):
                 fills |= bit
-            if ray.op is Op.EQ and Op.IN in allowed and _admits(level, Op.IN) and n_values > 3:
+            if ray.op is Op.EQ and held and _admits(level, Op.IN) and len(levels) > 3:
                 halves |= bit
             if present and Op.PRESENT in allowed and _admits(level, Op.PRESENT):
                 fills |= bit

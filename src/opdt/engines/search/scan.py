@@ -24,7 +24,7 @@ from opdt.engines.search import box_kernels, intervals
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Halted, Work
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.grid import LADDER, LEVELS, Axis, AxisMaker, Bins, Grid, as_grid
+from opdt.engines.search.grid import LADDER, LEVELS, Axis, AxisMaker, Bins, Grid, Levels, as_grid
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import fill_levels
@@ -62,7 +62,7 @@ class Layer(NamedTuple):
     """Axes in bins of one fineness, for rules of one size."""
 
     axes: list[Axis]
-    levels: list[range | None]  # of axes without order
+    levels: list[Levels | None]  # of axes without order
     grid: Grid
     task: Task
     channels: int

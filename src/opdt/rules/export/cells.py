@@ -12,7 +12,8 @@ from opdt.rules.rule import Rule
 from opdt.table import Cleaning
 
 # Types of columns in which nothing is left to be cleaned.
-_CLEAN = {"number": ("integer", "float"), "date": ("date",), "seconds": ("integer", "float")}
+_NUMBERS = ("integer", "float")
+_CLEAN = {"number": _NUMBERS, "whole": _NUMBERS, "date": ("date",), "seconds": _NUMBERS}
 
 
 def on_cells(rule: Rule, types: Mapping[str, str] | None = None) -> Rule:
@@ -43,7 +44,7 @@ def _cells(condition: Condition, held: str) -> Iterator[Condition]:
         yield condition
         return
     if held in _CLEAN.get(cleaning.form, ()) and not cleaning.part:
-        yield replace(condition, cleaning=None)
+        yield replace(condition, cleaning=_zone_of(cleaning))
         return
     if not cleaning.is_plain:
         what = {"seconds": "durations, taken in seconds", "date": "dates that were read or parted"}
@@ -52,7 +53,10 @@ def _cells(condition: Condition, held: str) -> Iterator[Condition]:
             "which cannot be exported exactly; use 'opdt apply' or rule.covers, or give the type "
             "that the column has where it is clean already."
         )
-    plain = replace(condition, cleaning=None)
+    if cleaning.is_idle:
+        yield condition
+        return
+    plain = replace(condition, cleaning=_zone_of(cleaning))
     if condition.op is Op.MISSING:
         if cleaning.missing or cleaning.order:
             raise InputError(
@@ -69,6 +73,11 @@ def _cells(condition: Condition, held: str) -> Iterator[Condition]:
         yield from _none_of(condition, cleaning.missing)
     else:
         yield from _levels(condition, cleaning)
+
+
+def _zone_of(cleaning: Cleaning) -> Cleaning | None:
+    """What is left of a cleaning where the cells are values: the zone of instants."""
+    return Cleaning(zone=cleaning.zone) if cleaning.zone else None
 
 
 def _present(condition: Condition, cleaning: Cleaning) -> Iterator[Condition]:

@@ -25,9 +25,9 @@ class Dialect:
     name : str
         As sqlglot calls it.
     nan : NaN
-    double, instant, text : str
-        sqlglot's names of the types for a double, for a date with its time, and for text.
-        No `instant`: dates are compared with plain text, which the database reads.
+    double, instant, zoned, text : str
+        sqlglot's names of the types for a double, for a date with its time, the same with a zone,
+        and for text. No `instant`: dates are compared with plain text, which the database reads.
     exponents : bool
         Whether `0.1` is no double and would be compared as a float of single precision with a
         column of such floats; `0.1e0` is one.
@@ -45,6 +45,7 @@ class Dialect:
     nan: NaN
     double: str = "DOUBLE"
     instant: str = "TIMESTAMP"
+    zoned: str = "TIMESTAMPTZ"
     text: str = "TEXT"
     exponents: bool = False
     collation: str = ""
@@ -58,16 +59,24 @@ _ALIASES = {"postgresql": "postgres", "mssql": "tsql", "sqlserver": "tsql"}
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("bigquery", NaN.UNEQUAL, instant="", whole=_INT64),
+        Dialect("bigquery", NaN.UNEQUAL, instant="", zoned="", whole=_INT64),
         Dialect("databricks", NaN.LARGEST, instant="TIMESTAMPTZ", exponents=True),
         Dialect("duckdb", NaN.LARGEST, instant="TIMESTAMPNTZ", exponents=True),
-        Dialect("mysql", NaN.NEVER, instant="DATETIME", collation="utf8mb4_0900_bin"),
+        Dialect(
+            "mysql", NaN.NEVER, instant="DATETIME", zoned="DATETIME", collation="utf8mb4_0900_bin"
+        ),
         Dialect("postgres", NaN.LARGEST),
         Dialect("redshift", NaN.LARGEST, text="VARCHAR"),
         Dialect("snowflake", NaN.LARGEST, instant="TIMESTAMPNTZ", text="VARCHAR"),
         Dialect("spark", NaN.LARGEST, instant="TIMESTAMPTZ", exponents=True),
         Dialect(
-            "sqlite", NaN.NEVER, instant="", booleans=False, whole=_INT64, reads_decimals=False
+            "sqlite",
+            NaN.NEVER,
+            instant="",
+            zoned="",
+            booleans=False,
+            whole=_INT64,
+            reads_decimals=False,
         ),
         Dialect(
             "tsql",

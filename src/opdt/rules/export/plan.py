@@ -57,12 +57,15 @@ class Test:
         column cannot hold the levels; `is missing` and `is present` with nothing.
     values : tuple
         bool, int, float, str or datetime without a time zone.
+    zone : str
+        "UTC" where the column holds instants rather than dates of no zone.
     """
 
     feature: str
     type: ColumnType
     op: Op
     values: tuple[Any, ...] = ()
+    zone: str = ""
 
 
 def plan(rules: Sequence[Rule], types: Mapping[str, str] | None) -> list[list[Test]]:
@@ -190,12 +193,14 @@ def _test(condition: Condition, of: ColumnType) -> Test:
     if not op.needs_value:
         return Test(feature, of, op)
     if op.is_threshold:
-        return Test(feature, of, op, (_threshold(condition, of),))
+        return Test(feature, of, op, (_threshold(condition, of),), condition.zone)
     found = (_level(level, of, feature) for level in _levels(condition))
     values = tuple(dict.fromkeys(value for value in found if value is not None))
     if op is not Op.NE:
-        return Test(feature, of, Op.IN, values)
-    return Test(feature, of, op, values) if values else Test(feature, of, Op.PRESENT)
+        return Test(feature, of, Op.IN, values, condition.zone)
+    if not values:
+        return Test(feature, of, Op.PRESENT)
+    return Test(feature, of, op, values, condition.zone)
 
 
 def _threshold(condition: Condition, of: ColumnType) -> Any:

@@ -85,25 +85,23 @@ def _predicate(condition: Condition) -> str:
         return "is missing"
     if op is Op.PRESENT:
         return "is known"
-    is_date = isinstance(value, np.datetime64)
+    if op is Op.IN:
+        return f"is one of {', '.join(_value(level, condition.zone) for level in _sorted(value))}"
+    is_date, text = isinstance(value, np.datetime64), _value(value, condition.zone)
     if op is Op.GE:
-        return f"is on or after {_value(value)}" if is_date else f"is at least {_value(value)}"
+        return f"is on or after {text}" if is_date else f"is at least {text}"
     if op is Op.LT:
-        return f"is before {_value(value)}" if is_date else f"is below {_value(value)}"
-    if op is Op.EQ:
-        return f"is {_value(value)}"
-    if op is Op.NE:
-        return f"is known and not {_value(value)}"
-    return f"is one of {', '.join(_value(level) for level in _sorted(value))}"
+        return f"is before {text}" if is_date else f"is below {text}"
+    return f"is {text}" if op is Op.EQ else f"is known and not {text}"
 
 
 def _sorted(levels: frozenset[Any]) -> list[Any]:
     return sorted(levels, key=lambda level: (type(level).__name__, level))
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, zone: str = "") -> str:
     if isinstance(value, np.datetime64):
-        return format_date(value).replace("T", " ")
+        return format_date(value, zone).replace("T", " ")
     return f"“{_visible(value)}”" if isinstance(value, str) else format_value(value)
 
 
@@ -184,15 +182,15 @@ def _latex_condition(condition: Condition) -> str:
     if not op.needs_value:
         return f"{name} {op}"
     if op is Op.IN:
-        levels = ", ".join(_latex_value(level) for level in _sorted(value))
+        levels = ", ".join(_latex_value(level, condition.zone) for level in _sorted(value))
         return rf"{name} {_LATEX_OPS[op]} \{{{levels}\}}"
-    return f"{name} {_LATEX_OPS[op]} {_latex_value(value)}"
+    return f"{name} {_LATEX_OPS[op]} {_latex_value(value, condition.zone)}"
 
 
-def _latex_value(value: Any) -> str:
+def _latex_value(value: Any, zone: str = "") -> str:
     if isinstance(value, str):
         return f"`{_latex(value)}'"
-    return f"${format_value(value)}$" if _is_number(value) else _latex(_value(value))
+    return f"${format_value(value)}$" if _is_number(value) else _latex(_value(value, zone))
 
 
 def _is_number(value: Any) -> bool:

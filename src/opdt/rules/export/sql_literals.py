@@ -78,8 +78,11 @@ class Literals:
                     "dates to the second and no equality of them."
                 )
             text = value.isoformat(sep=" ")
+        elif test.zone:  # or the database would take the zone of its session
+            text = f"{value.isoformat(sep=' ')}+00:00"
+        kind = self.dialect.zoned if test.zone else self.dialect.instant
         literal = exp.Literal.string(text)
-        return self.cast(literal, self.dialect.instant) if self.dialect.instant else literal
+        return self.cast(literal, kind) if kind else literal
 
     def nan(self) -> Tree:
         """A NaN."""
