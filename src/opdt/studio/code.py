@@ -24,7 +24,7 @@ def script(work: Work) -> str:
     """
     if work.source is None or work.label is None:
         raise InputError("a script needs data and the column of the classes; choose them first.")
-    arguments = work.arguments()
+    arguments = _arguments(work)
     from_opdt = ["discover", "rule_report"]
     if "structure" in arguments:
         from_opdt.insert(0, "Structure")
@@ -66,6 +66,15 @@ class Plain:
 
     def __repr__(self) -> str:
         return self._text
+
+
+def _arguments(work: Work) -> dict[str, Any]:
+    """The arguments of `discover`: all rows say what a column is, not only those it is given."""
+    given = work.arguments()
+    said = [_literal(given.pop("roles", {}))]
+    if "missing" in given:
+        said.append(f"missing={given.pop('missing')!r}")
+    return given | {"roles": Plain(f"data.plan_for({', '.join(said)})")}
 
 
 def _loading(work: Work) -> list[str]:
