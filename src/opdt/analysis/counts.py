@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
@@ -61,6 +62,14 @@ class Judged(Counted):
     def verdict(self) -> Verdict | None:
         """See `opdt.Solution.verdict`; None without a rule."""
         return None if self.rule is None else judge(self.evidence)
+
+    @property
+    def lift(self) -> float:
+        """Precision over the share of the class in the rows that the rule was found on.
+
+        Rows count without their weights; NaN where these rows are not known.
+        """
+        return math.nan if self.rule is None or self.evidence is None else self.evidence.lift
 
     def words(self) -> tuple[str, ...]:
         """The texts under `TITLES`."""

@@ -126,7 +126,7 @@ def report(
     subject = Subject.of(model, settings)
     roles = subject.solution.plan or subject.settings.get("roles")
     table = Table.build(source, y, roles=roles, warn=False)
-    context: dict[str, Any] = _head(subject, title) | data_of(table)
+    context: dict[str, Any] = _head(subject, title) | data_of(table, subject.solution.plan)
     context |= {
         "settings": asked(subject.settings, subject.solution),
         "structure": subject.structure,

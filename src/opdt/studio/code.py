@@ -47,6 +47,8 @@ def script(work: Work) -> str:
         'print("status:", solution.status, "| VI:", solution.value)',
         "",
         "if solution.rule is not None:",
+        '    print("verdict:", solution.verdict)',
+        '    print("columns:", solution.plan.summary())',
         f"    w = {work.w!r}",
         '    print("\\nTraining rows")',
         "    print(rule_report(solution.rule, train.X, train.y, w))",

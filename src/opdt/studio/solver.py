@@ -121,7 +121,7 @@ class Solver:
 
     def compare(self, work: Work) -> tuple[Comparison, ...]:
         """The pinned rules side by side, on training and held-out rows."""
-        return compare(work, self.split(work)) if work.pinned else ()
+        return compare(work, self.split(work), self.table(work)) if work.pinned else ()
 
     def trade_off(
         self,

@@ -198,7 +198,7 @@ def test_every_role_is_offered_where_it_fits_with_its_reason(page, tmp_path):
     assert "'large' is missing" in said(page, "size")
     field = element(page, "missing-values")
     field.send_keys("9999\n")
-    wait_for(lambda: ", 6 missing" in text_of(page, "data-panel"))
+    wait_for(lambda: "6 missing" in text_of(page, "data-panel"))
 
 
 # -- hostile tables --------------------------------------------------------------------------------

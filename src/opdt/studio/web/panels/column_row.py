@@ -100,9 +100,9 @@ class ColumnRow:
         profile = self._loaded.readings.profile(plan)
         self._counts.clear()
         with self._counts:
-            words("span", _values(profile.distinct), "studio-soft")
-            if profile.missing:
-                words("span", f", {profile.missing:,} missing", "studio-missing")
+            gone = f"{profile.missing:,} missing" if profile.missing else ""
+            words("span", _values(profile.distinct) + (", " if gone else ""), "studio-soft")
+            words("span", gone, "studio-missing")
         self._content.clear()
         with self._content:
             _draw_content(profile)
