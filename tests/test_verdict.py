@@ -317,7 +317,7 @@ def test_a_later_rule_of_a_list_answers_for_the_choice_of_those_before():
         assert step.evidence.n_rules == n_rules**place
         assert step.evidence.n_forms == n_forms**place
         assert step.evidence.counts.n_rows == step.n_rows
-        assert f"[{step.verdict}]" in str(found)
+        assert f"{step.rule}\n    {step.verdict}".partition("IF ")[2] in str(found)
 
 
 def test_a_rule_set_is_judged_as_one_of_all_sets():

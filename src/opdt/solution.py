@@ -308,6 +308,8 @@ class Solution:
         verdict = self.verdict
         if verdict is not None:
             lines += [f"verdict: {verdict}", verdict.cure]
+        if self.plan is not None and self.plan.remarkable:
+            lines.append(f"columns: {self.plan.summary()}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -330,6 +332,8 @@ class Solution:
                 f'<b style="{style}">{verdict.level}</b> {escape(verdict.reason)}',
                 escape(verdict.cure),
             ]
+        if self.plan is not None and self.plan.remarkable:
+            lines.append(escape(f"columns: {self.plan.summary()}"))
         return "".join(f"<div>{line}</div>" for line in lines)
 
     def _search(self) -> str:

@@ -293,7 +293,8 @@ def _untested(training: Evidence, held_out: Counted | None) -> Verdict:
     if _advantage(counts) <= 0:
         return Verdict(Level.NOT_SUPPORTED, f"{said}, so that it says nothing", _PRICE)
     if training.level is Level.NOT_SUPPORTED:
-        reason = f"{said}, too few to tell {search} from chance"
+        amount = "too few" if counts.covered < LEAST_ROWS else "not enough"
+        reason = f"{said}, {amount} to tell {search} from chance"
         return Verdict(Level.NOT_SUPPORTED, reason, f"{_ask(training)} Or test it: {_HOW}.")
     if training.level is Level.WEAK:
         return Verdict(Level.WEAK, f"{said}, which chance may give {search}", _TEST)

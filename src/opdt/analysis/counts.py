@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opdt.errors import InputError
-from opdt.rules import Rule
+from opdt.rules import Rule, RuleList, RuleSet
 from opdt.table import open_source, raw_column
 from opdt.table.labels import check_weights
 from opdt.verdict import Evidence, Verdict, judge
@@ -102,6 +102,14 @@ def count_rows(
         fires = rule.covers(source)
         errors = fires & wrong[rule.label]
         yield float(weights[fires].sum()), float(weights[errors].sum()), total
+
+
+def with_verdicts(rules: RuleList | RuleSet, verdicts: Sequence[Verdict]) -> str:
+    """Several rules as text, each with its verdict below it."""
+    lines = str(rules).splitlines()
+    for at, verdict in enumerate(verdicts):
+        lines[at] += f"\n    {verdict}"
+    return "\n".join(lines)
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]]) -> Any:

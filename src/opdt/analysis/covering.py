@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.analysis.counts import with_verdicts
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.resampling import resampled
 from opdt.analysis.settings import Settings, build_problem, check_count
@@ -94,10 +95,7 @@ class Covering:
 
     def __str__(self) -> str:
         """The list, with the verdict on each rule."""
-        lines = str(self.rule_list).splitlines()
-        for at, step in enumerate(self.steps):
-            lines[at] += f"  [{step.verdict}]"
-        return "\n".join(lines)
+        return with_verdicts(self.rule_list, [step.verdict for step in self.steps])
 
 
 def sequential_covering(

@@ -259,7 +259,10 @@ def _cards(
         card(
             "VI: covered − w × errors",
             lambda n: format_count(n.vi),
-            lambda n: f"{n.covered:,} − {format_count(n.w)} × {n.errors:,}",
+            lambda n: (
+                f"{n.covered:,} − {format_count(n.w)} × {n.errors:,}; all rows: "
+                f"{format_count(n.vi_of_all)}"
+            ),
         ),
     ]
 

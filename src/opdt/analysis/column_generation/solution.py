@@ -11,6 +11,7 @@ import numpy as np
 
 from opdt.analysis.column_generation.loss import Loss, check_price
 from opdt.analysis.column_generation.run import ClassRun, Counts, Incumbent, generate
+from opdt.analysis.counts import with_verdicts
 from opdt.analysis.settings import build_problem, check_count
 from opdt.arguments import Groups, StructureLike, resolve_table, start_clock
 from opdt.errors import InputError
@@ -81,11 +82,8 @@ class RuleSetSolution:
 
     def __str__(self) -> str:
         """The set, with the verdict on each rule and on the whole."""
-        lines = str(self.rule_set).splitlines()
-        for at, verdict in enumerate(self.verdicts):
-            lines[at] += f"  [{verdict}]"
         said = [f"verdict: {self.verdict}", self.verdict.cure] if self.verdict else []
-        return "\n".join([*lines, *said])
+        return "\n".join([with_verdicts(self.rule_set, self.verdicts), *said])
 
     @property
     def gap(self) -> float:

@@ -101,7 +101,7 @@ class ColumnRow:
         self._counts.clear()
         with self._counts:
             gone = f"{profile.missing:,} missing" if profile.missing else ""
-            words("span", _values(profile.distinct) + (", " if gone else ""), "studio-soft")
+            words("span", _values(profile.distinct) + ("," if gone else ""), "studio-soft")
             words("span", gone, "studio-missing")
         self._content.clear()
         with self._content:
