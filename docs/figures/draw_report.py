@@ -21,7 +21,7 @@ from opdt import OPDTClassifier  # noqa: E402
 from opdt.datasets import load  # noqa: E402
 from opdt.report import report  # noqa: E402
 
-WIDTH, HEIGHT = 735, 900
+WIDTH, HEIGHT = 920, 920
 TITLE = "Heart failure: which patients survive?"
 
 

@@ -340,4 +340,7 @@ class Solution:
         """What is known about the search, in a line."""
         words = str(self.status).replace("_", " ")
         proven = f"proven {words}" if self.status.is_proven else f"{words} ({self.stopped_by})"
-        return f"VI {self.value:g}, bound {self.bound:g}: {proven}"
+        if self.objective == "precision":
+            return f"precision {self.value:.1%}, bound {self.bound:.1%}: {proven}"
+        name = "VI" if self.objective == "vi" else "correct rows"
+        return f"{name} {self.value:g}, bound {self.bound:g}: {proven}"
