@@ -45,7 +45,7 @@ def test_the_segments_are_listed_with_their_proof(opdt):
         "                                              supported]",
         "     3   ∞        2       0    100.0 %  1.50  IF age >= 50 THEN ill [not",
         "                                              supported]",
-        "                  9       3     66.7 %  1.00  all rows are ill",
+        "                  9       3     66.7 %  1.00  all rows (THEN ill)",
     ]
     assert columns == "columns  1 used: 1 numeric"
     assert "about the rows, not about the search" in note

@@ -152,6 +152,7 @@ def test_the_rule_as_json_is_read_back(solver: Solver, tmp_path: Path) -> None:
     info = json.loads(taken.content)["info"]
     assert info["vi"] == outcome.solution.value
     assert info["train"]["covered"] == outcome.train.covered
+    assert [each["column"] for each in info["columns"]] == ["age", "pulse", "ward", "drug"]
 
 
 def test_the_rule_in_sql_selects_the_same_rows(solver: Solver) -> None:

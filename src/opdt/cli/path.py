@@ -233,7 +233,7 @@ def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict
         rows, wrong = base.counts.n_rows, base.counts.n_rows - base.counts.n_class
         numbers = [f"{rows:g}", f"{wrong:g}", format_share(base.base_rate)]
         blank = [""] * (held is not None)
-        words = Text(f"all rows are {label}")
+        words = Text(f"all rows (THEN {label})")
         grid.add_row(*[""] * len(first), *numbers, format_lift(1.0), *blank, words, style="dim")
     return grid
 
