@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import opdt
+from opdt.analysis.alternatives import rashomon_set, top_rules
+from opdt.analysis.column_generation import best_rule_set
+from opdt.analysis.covering import sequential_covering
 from opdt.analysis.intervals import holdout_report
 from opdt.analysis.permutation import permutation_test
 from opdt.problem import Problem
@@ -270,3 +273,69 @@ def test_partitions_say_the_same(tmp_path):
     assert there.evidence.counts == here.evidence.counts
     assert there.evidence.n_rules >= here.evidence.n_rules
     assert there.verdict.level is here.verdict.level is Level.SUPPORTED
+
+
+# -- several rules ---------------------------------------------------------------------------------
+
+
+def noisy(n_rows=200, seed=0):
+    """Rows with a pattern for large `a`, and one for small `b` among the others."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 50, n_rows), rng.integers(0, 50, n_rows)
+    y = np.where((a >= 35) | (b < 10), "ill", "well")
+    flipped = rng.random(n_rows) < 0.03
+    return {"a": a.tolist(), "b": b.tolist()}, np.where(flipped, "ill", y)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.5] * 100])
+def test_every_alternative_has_the_evidence_of_its_own_rows(weights):
+    X, y = noisy()
+    found = top_rules(X, y, k=5, w=3, sample_weight=weights, max_equivalents=0)
+    best = opdt.discover(X, y, w=3, sample_weight=weights)
+    assert found[0].evidence == best.evidence
+    for each in found:
+        fires, right = each.rule.covers(X), y == each.rule.label
+        some = (fires | True, right, fires, fires & right)
+        assert each.evidence.counts == Counts(*(int(rows.sum()) for rows in some))
+        assert each.lift == pytest.approx(right[fires].mean() / right.mean())
+        assert str(each.verdict.level) in str(found)
+    assert found.columns()["verdict"] == [str(each.verdict.level) for each in found]
+    near = rashomon_set(X, y, w=3, sample_weight=weights)
+    assert near.rules[0].verdict == best.verdict
+    assert near.columns()["lift"][0] == near.rules[0].lift
+
+
+def test_a_later_rule_of_a_list_answers_for_the_choice_of_those_before():
+    X, y = noisy()
+    found = sequential_covering(X, y, w=3, max_rules=3, target="ill")
+    assert len(found.steps) > 1
+    assert found.steps[0].verdict == opdt.discover(X, y, w=3, target="ill").verdict
+    table = opdt.Table.build(X, y)
+    free = opdt.Structure.free(2)
+    n_rules, n_forms = Problem.build(table, structure=free, w=3, target="ill").n_rules
+    for place, step in enumerate(found.steps, 1):
+        assert step.evidence.n_rules == n_rules**place
+        assert step.evidence.n_forms == n_forms**place
+        assert step.evidence.counts.n_rows == step.n_rows
+        assert f"{step.rule}\n    {step.verdict}".partition("IF ")[2] in str(found)
+
+
+def test_a_rule_set_is_judged_as_one_of_all_sets():
+    X, y = noisy()
+    found = best_rule_set(X, y, target="ill", max_rules=2)
+    assert len(found.rule_set.rules) == len(found.verdicts) == 2
+    first = found.of_rules[0]
+    assert found.evidence.n_rules == first.n_rules**2
+    fires = found.rule_set.covers(X)
+    right = y == "ill"
+    some = (fires | True, right, fires, fires & right)
+    assert found.evidence.counts == Counts(*(int(rows.sum()) for rows in some))
+    assert found.verdict.level is Level.SUPPORTED
+    assert f"verdict: {found.verdict}" in str(found)
+
+
+def test_lists_of_very_many_rules_can_be_judged():
+    many = STRONG.among(10**400, 10**300)
+    assert judge(many).level is Level.NOT_SUPPORTED
+    assert "10^400" in judge(many).reason
+    assert 0 <= many.least_precision < 1

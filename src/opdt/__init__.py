@@ -33,14 +33,9 @@ from opdt.verdict import Verdict
 if typing.TYPE_CHECKING:
     from opdt import baselines, datasets, plot
     from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
-<<<<<<< HEAD
     from opdt.analysis.claims import Claim, claim
-    from opdt.analysis.frontier import ParetoFrontier, pareto_frontier
-=======
-    from opdt.analysis.claims import claim
     from opdt.analysis.demands import coverage_path, precision_path
-    from opdt.analysis.frontier import pareto_frontier
->>>>>>> h-c
+    from opdt.analysis.frontier import ParetoFrontier, pareto_frontier
     from opdt.analysis.groups import boruta_groups, correlation_groups, importance_groups
     from opdt.analysis.intervals import HoldoutReport, holdout_report
     from opdt.analysis.path import WeightPath, weight_path
@@ -103,11 +98,8 @@ __all__ = [
     "boruta_groups",
     "claim",
     "correlation_groups",
-<<<<<<< HEAD
-    "datasets",
-=======
     "coverage_path",
->>>>>>> h-c
+    "datasets",
     "discover",
     "diverse_rules",
     "engine_names",
@@ -115,11 +107,8 @@ __all__ = [
     "importance_groups",
     "pareto_frontier",
     "permutation_test",
-<<<<<<< HEAD
-    "plot",
-=======
     "precision_path",
->>>>>>> h-c
+    "plot",
     "rashomon_set",
     "read_rule",
     "read_structure",

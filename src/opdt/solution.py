@@ -308,6 +308,8 @@ class Solution:
         verdict = self.verdict
         if verdict is not None:
             lines += [f"verdict: {verdict}", verdict.cure]
+        if self.plan is not None and self.plan.remarkable:
+            lines.append(f"columns: {self.plan.summary()}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -330,10 +332,15 @@ class Solution:
                 f'<b style="{style}">{verdict.level}</b> {escape(verdict.reason)}',
                 escape(verdict.cure),
             ]
+        if self.plan is not None and self.plan.remarkable:
+            lines.append(escape(f"columns: {self.plan.summary()}"))
         return "".join(f"<div>{line}</div>" for line in lines)
 
     def _search(self) -> str:
         """What is known about the search, in a line."""
         words = str(self.status).replace("_", " ")
         proven = f"proven {words}" if self.status.is_proven else f"{words} ({self.stopped_by})"
-        return f"VI {self.value:g}, bound {self.bound:g}: {proven}"
+        if self.objective == "precision":
+            return f"precision {self.value:.1%}, bound {self.bound:.1%}: {proven}"
+        name = "VI" if self.objective == "vi" else "correct rows"
+        return f"{name} {self.value:g}, bound {self.bound:g}: {proven}"

@@ -24,6 +24,12 @@ Held-out rows
     Where so few held-out rows are covered that no outcome could have been significant, they say
     nothing, and training rows alone then make a rule weak at most.
 
+Several rules
+    The limit holds for all M rules at once, so that it judges the second-best rule, or one that
+    a person picks, as it judges the best. A rule of a list was found on rows that the rules
+    before it have left, and these were chosen by the classes, too: in place of M stand the M^k
+    ways to choose the first k rules. A set of k rules is judged in the same way, as a whole.
+
 Every test that was made and that could say something has to speak for the rule. So, where
 features and classes have nothing to do with each other, a rule is called supported with a
 probability of at most 5 %, whichever of the evidence there is.
@@ -32,7 +38,7 @@ probability of at most 5 %, whichever of the evidence there is.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -163,6 +169,18 @@ class Evidence:
             return Level.SUPPORTED
         return Level.WEAK if self._at_most(self.n_forms) <= LEVEL else Level.NOT_SUPPORTED
 
+    @property
+    def lift(self) -> float:
+        """How many times more frequent the class is under the rule than in all rows."""
+        counts = self.counts
+        if not (counts.covered and counts.n_class):
+            return math.nan
+        return counts.correct / counts.covered / self.base_rate
+
+    def among(self, n_lists: int, n_forms: int) -> Evidence:
+        """The same rows where more was chosen than one rule: so many lists or sets of rules."""
+        return replace(self, n_rules=n_lists, n_forms=n_forms)
+
     def _at_most(self, n_rules: int) -> float:
         return math.exp(min(0.0, math.log(n_rules) + _log_fisher(self.counts)))
 
@@ -171,7 +189,7 @@ class Evidence:
         """Rows without an error that would be enough, in tens; None where there are not so many."""
         if self.base_rate in (0, 1):
             return None
-        rows = math.log(self.n_rules / LEVEL) / -math.log(self.base_rate)
+        rows = (math.log(self.n_rules) - math.log(LEVEL)) / -math.log(self.base_rate)
         tens = max(LEAST_ROWS, 10 * math.ceil((math.floor(rows) + 1) / 10))
         return tens if tens <= self.counts.n_class else None
 
@@ -209,6 +227,12 @@ def judge(
         return Verdict(Level.WEAK, "nothing is known of the rows it was found on", _TEST)
     return _untested(training, held_out)
 
+
+# What to say beside the verdicts on several rules.
+SAME_ROWS = (
+    "The rules were chosen on the same rows. Each verdict allows for all rules there are to choose "
+    "from, but not for what new rows would say."
+)
 
 _HOW = "opdt test, or permutation_test"
 _TEST = f"Test it against chance ({_HOW}), or hold rows out."
@@ -269,7 +293,8 @@ def _untested(training: Evidence, held_out: Counted | None) -> Verdict:
     if _advantage(counts) <= 0:
         return Verdict(Level.NOT_SUPPORTED, f"{said}, so that it says nothing", _PRICE)
     if training.level is Level.NOT_SUPPORTED:
-        reason = f"{said}, too few to tell {search} from chance"
+        amount = "too few" if counts.covered < LEAST_ROWS else "not enough"
+        reason = f"{said}, {amount} to tell {search} from chance"
         return Verdict(Level.NOT_SUPPORTED, reason, f"{_ask(training)} Or test it: {_HOW}.")
     if training.level is Level.WEAK:
         return Verdict(Level.WEAK, f"{said}, which chance may give {search}", _TEST)
@@ -332,7 +357,7 @@ def least_share(part: int, whole: int, n_rules: int = 1, level: float = LEVEL) -
     """
     if not part:
         return 0.0
-    share, needed = part / whole, math.log(n_rules / level) / whole
+    share, needed = part / whole, (math.log(n_rules) - math.log(level)) / whole
     if part == whole:
         return math.exp(-needed)
     low, high = 0.0, share

@@ -10,6 +10,7 @@ from opdt.cli.alternatives import alternatives, read_within
 from opdt.cli.group import Group
 from opdt.errors import InputError
 from opdt.rules import rule_from_dict
+from opdt.verdict import SAME_ROWS
 
 # Ill: three old ones, two with a fast pulse. Age alone finds the first, pulse the others.
 STATES = """\
@@ -47,23 +48,31 @@ def test_all_three_parts_are_listed_with_their_proof(opdt):
     result = opdt(*COMMAND, "--within", "1%", "--top", 2, "--max-overlap", 0.5, "--depth", 1)
     assert (result.exit_code, result.stderr) == (0, "")
     text = lines(result)
-    assert text[:5] == [
+    assert text[:9] == [
         "The best rules",
-        "   VI  covered  errors  same rows  rule",
-        "1   3        3       0         +1  IF age >= 50 THEN ill",
-        "2   2        2       0         +1  IF age >= 62 THEN ill",
-        text[4],
+        "    VI  covered  errors  lift  same rows  rule [verdict]",
+        "1    3        3       0  1.40         +1  IF age >= 50 THEN ill [not supported]",
+        "2    2        2       0  1.40         +1  IF age >= 62 THEN ill [not supported]",
+        "   -13        7       2  1.00             all rows: 71.4 % are ill",
+        "",
+        text[6],
+        SAME_ROWS,
+        "",
     ]
-    assert text[4].startswith("proven: these are the first of all rules of this kind (")
-    assert text[6:10] == [
+    assert text[6].startswith("proven: these are the first of all rules of this kind (")
+    assert text[9:13] == [
         "The best rules that differ",
-        "   VI  covered  errors  overlap  same rows  rule",
-        "1   3        3       0        –         +1  IF age >= 50 THEN ill",
-        "2   2        2       0     0.00             IF pulse >= 80 THEN ill",
+        "    VI  covered  errors  lift  overlap  same rows  rule [verdict]",
+        "1    3        3       0  1.40        –         +1  IF age >= 50 THEN ill [not",
+        "                                                   supported]",
     ]
-    assert text[12] == "All rules that are nearly as good as the best"
-    assert text[15].startswith("2 rules (1 set of rows) with a VI of at least 3 (optimum 3); ")
-    assert text[17:] == [
+    near = text.index("All rules that are nearly as good as the best")
+    assert text[near + 5].startswith(
+        "2 rules (1 set of rows) with a VI of at least 3 (optimum 3); "
+    )
+    common = text.index("What they have in common")
+    assert text[text.index("columns  3 used: 3 numeric") - 1] == ""
+    assert text[common : text.index("columns  3 used: 3 numeric") - 1] == [
         "What they have in common",
         "rows covered by every rule 3, by some rule 3",
         "features in every rule: none",
@@ -84,7 +93,7 @@ def test_all_three_parts_are_listed_with_their_proof(opdt):
 def test_without_a_choice_all_rules_within_a_per_cent_are_listed(opdt):
     text = lines(opdt(*COMMAND, "--depth", 1))
     assert text[0] == "All rules that are nearly as good as the best"
-    assert lines(opdt(*COMMAND, "--depth", 1, "--quiet")) == text[1:3]
+    assert lines(opdt(*COMMAND, "--depth", 1, "--quiet")) == text[1:4]
 
 
 def test_what_is_not_shown_is_counted(opdt):
@@ -97,10 +106,13 @@ def test_the_parts_are_written_as_json(opdt, folder):
     asked = ("--top", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
     only = opdt(*COMMAND, *asked, "--json", "-")
     content = json.loads(only.stdout)
-    assert set(content) == {"best", "apart", "near", "opdt"}
+    assert set(content) == {"best", "apart", "near", "columns", "opdt"}
+    assert [each["role"] for each in content["columns"]] == ["numeric"] * 3
     assert content["best"]["complete"]
     assert content["near"]["threshold"] == 1
     (best,) = content["best"]["rules"]
+    assert best["verdict"]["level"] == "not supported"
+    assert best["lift"] == pytest.approx(7 / 5)
     assert str(rule_from_dict(best["rule"])) == "IF age >= 50 THEN ill"
     assert [str(rule_from_dict(rule)) for rule in best["equivalents"]] == [
         "IF weight >= 75 THEN ill"

@@ -38,15 +38,17 @@ def test_the_segments_are_listed_with_their_proof(opdt):
     """From the old to the young: two ill, a well, one ill, a well, three ill."""
     result = opdt(*ILL)
     assert (result.exit_code, result.stderr) == (0, "")
-    *table, empty, proof, note = lines(result)
+    *table, empty, proof, note, _, columns = lines(result)
     # 8 rows with 2 errors, or 2 rows with none: equal at w = (8 - 2) / 2
     assert table == [
-        "w from  to  covered  errors  precision  coverage  rule [verdict]",
-        "     1   3        8       2     75.0 %    88.9 %  IF age >= 21 THEN ill [not",
-        "                                                  supported]",
-        "     3   ∞        2       0    100.0 %    22.2 %  IF age >= 50 THEN ill [not",
-        "                                                  supported]",
+        "w from  to  covered  errors  precision  lift  rule [verdict]",
+        "     1   3        8       2     75.0 %  1.12  IF age >= 21 THEN ill [not",
+        "                                              supported]",
+        "     3   ∞        2       0    100.0 %  1.50  IF age >= 50 THEN ill [not",
+        "                                              supported]",
+        "                  9       3     66.7 %  1.00  all rows (THEN ill)",
     ]
+    assert columns == "columns  1 used: 1 numeric"
     assert "about the rows, not about the search" in note
     assert empty == ""
     assert proof.startswith("proven: no allowed rule has a larger VI at any of these prices (")
@@ -86,19 +88,20 @@ def test_the_largest_rule_of_each_precision_is_listed_where_coverage_is_the_obje
 
 def test_a_path_may_end_at_a_price(opdt):
     assert lines(opdt(*ILL, "--w-max", 2.5))[1].split()[:2] == ["1", "2.5"]
-    assert len(lines(opdt(*ILL, "--w-max", 2.5, "--quiet"))) == 3  # the rule takes two lines
+    assert len(lines(opdt(*ILL, "--w-max", 2.5, "--quiet"))) == 4  # the rule takes two lines
 
 
 def test_the_frontier_lists_numbers_of_errors(opdt):
-    *table, _, proof, _ = lines(opdt(*ILL, "--frontier"))
+    *table, everything, _, proof, _, _, _ = lines(opdt(*ILL, "--frontier"))
     assert [line.split()[:3] for line in table[1::2]] == [
         ["yes", "2", "0"],
         ["no", "4", "1"],
         ["yes", "8", "2"],
     ]
+    assert everything.split()[:2] == ["9", "3"]
     assert proof.startswith("proven: no allowed rule has more correct rows at any number of errors")
     part = lines(opdt(*ILL, "--frontier", "--max-errors", 1, "--quiet"))
-    assert [line.split()[:3] for line in part[1::2]] == [["yes", "2", "0"], ["no", "4", "1"]]
+    assert [line.split()[:3] for line in part[1:-1:2]] == [["yes", "2", "0"], ["no", "4", "1"]]
 
 
 def test_held_out_rows_are_counted_beside(opdt, folder):
@@ -122,6 +125,8 @@ def test_json_holds_the_table_with_rules_to_apply(opdt, folder):
     assert (first["covered"], first["errors"], first["precision"]) == (8, 2, 0.75)
     assert {*first["verdict"]} == {"level", "reason", "cure"}
     assert first["verdict"]["level"] == "not supported"
+    assert first["lift"] == pytest.approx(0.75 / (6 / 9))
+    assert [each["column"] for each in content["columns"]] == ["age"]
     assert first["rule"] == {
         "opdt_rule": 1,
         "label": "ill",
@@ -149,7 +154,7 @@ def test_without_time_it_says_what_is_not_proven(opdt):
 def test_constraints_that_no_rule_meets_exit_with_3(opdt):
     result = opdt(*PATH, "--min-coverage", 9, "--max-errors", 0)
     assert result.exit_code == 3
-    assert result.stdout == "No rule meets the constraints.\n"
+    assert result.stdout == "No rule meets the constraints.\n\ncolumns  1 used: 1 numeric\n"
 
 
 def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
@@ -159,7 +164,7 @@ def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
     last = json.loads(result.stdout)["segments"][-1]
     assert (last["rule"], last["precision"], last["covered"]) == (None, None, 0)
     shown = opdt(*asked)
-    assert lines(shown)[-4].split()[-2:] == ["no", "rule"]
+    assert any(line.split()[-2:] == ["no", "rule"] for line in lines(shown))
     assert math.isclose(last["w_from"], 3)
 
 

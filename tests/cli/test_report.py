@@ -10,7 +10,7 @@ REPORT = ["report", "patients.csv", "--target", "state", "--depth", "1"]
 def test_a_page_is_written_and_the_rule_is_named(opdt, folder):
     result = opdt(*REPORT, "-o", "page.html", "--title", "Patients")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "wrote page.html: IF age >= 40 THEN ill\n" in result.stderr
+    assert "wrote page.html: IF age >= 40 THEN ill\nverdict: not supported: " in result.stderr
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "<title>Patients</title>" in page
 

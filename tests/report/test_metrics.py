@@ -112,7 +112,7 @@ def test_a_report_is_printed_in_aligned_lines():
     lines = str(rule_report(RULE, AGES, STATE, w=2)).splitlines()
     low, high = (f"{100 * bound:.1f} %" for bound in share_interval(2, 3))
     assert lines == [
-        "VI         1  (w = 2)",
+        "VI         1  (w = 2; all rows: 2)",
         f"precision  66.7 %  (2 of 3; 95% interval {low} to {high})",
         "coverage   50.0 %  (3 of 6 rows)",
         "errors     1",

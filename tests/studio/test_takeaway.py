@@ -116,6 +116,7 @@ def test_the_script_calls_discover_with_the_arguments_of_the_work(work: Work) ->
     }
     exec(compile(source, "script", "exec"), scope)
     (X, y, given) = calls[0]
+    assert given.pop("roles") == patients().plan_for(expected.pop("roles", {}))
     assert given == {
         name: value if name != "groups" else {k: list(v) for k, v in value.items()}
         for name, value in plain(expected).items()
@@ -151,6 +152,7 @@ def test_the_rule_as_json_is_read_back(solver: Solver, tmp_path: Path) -> None:
     info = json.loads(taken.content)["info"]
     assert info["vi"] == outcome.solution.value
     assert info["train"]["covered"] == outcome.train.covered
+    assert [each["column"] for each in info["columns"]] == ["age", "pulse", "ward", "drug"]
 
 
 def test_the_rule_in_sql_selects_the_same_rows(solver: Solver) -> None:

@@ -52,7 +52,8 @@ def test_any_name_survives_a_project_file(name: str, note: str) -> None:
         (project(seed=-1), "'seed'"),
         (project(seed=1.5), "'seed'"),
         (project(time_limit=True), "'time_limit'"),
-        (project(roles={"age": "number"}), "column 'age'"),
+        (project(roles={"age": "number"}), "roles['age'] must be 'numeric'"),
+        (project(missing="9999"), "'missing' must be a list"),
         (project(roles=[]), "'roles'"),
         (project(groups={"all": ["age"]}), "'all'"),
         (project(groups={"lab": "age"}), "group 'lab'"),
@@ -111,7 +112,8 @@ def test_arguments_name_what_was_said() -> None:
         groups={"lab": ("age",), "unused": ()},
         structure=structure,
         required=("age",),
-        roles={"age": "categorical", "id": "ignored"},
+        roles={"age": "categorical", "key": "id", "note": "text", "rest": "ignored"},
+        missing=("9999",),
         target="ill",
     )
     assert work.arguments() == {
@@ -121,6 +123,7 @@ def test_arguments_name_what_was_said() -> None:
         "groups": {"lab": ("age",)},
         "constraints": {"required": ("age",)},
         "roles": {"age": "categorical"},
+        "missing": ["9999"],
         "time_limit": 60.0,
     }
 

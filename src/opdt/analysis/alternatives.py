@@ -86,9 +86,9 @@ def top_rules(
     --------
     >>> data = {"age": [25, 31, 47, 52, 60], "pulse": [60, 62, 80, 85, 70]}
     >>> print(top_rules(data, ["well", "well", "ill", "ill", "ill"], k=2, target="ill"))
-    rank  VI  covered  errors  precision  coverage  rule
-       1   3        3       0    100.0 %    60.0 %  IF age >= 40 THEN ill
-       2   2        2       0    100.0 %    40.0 %  IF age >= 50 THEN ill
+    rank  VI  covered  errors  precision  lift  coverage        verdict  rule
+       1   3        3       0    100.0 %  1.67    60.0 %  not supported  IF age >= 40 THEN ill
+       2   2        2       0    100.0 %  1.67    40.0 %  not supported  IF age >= 50 THEN ill
     """
     k = check_count("k", k)
     if distinct not in DISTINCT:

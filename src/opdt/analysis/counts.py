@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opdt.errors import InputError
-from opdt.rules import Rule
+from opdt.rules import Rule, RuleList, RuleSet
 from opdt.table import open_source, raw_column
 from opdt.table.labels import check_weights
 from opdt.verdict import Evidence, Verdict, judge
@@ -62,6 +63,14 @@ class Judged(Counted):
         """See `opdt.Solution.verdict`; None without a rule."""
         return None if self.rule is None else judge(self.evidence)
 
+    @property
+    def lift(self) -> float:
+        """Precision over the share of the class in the rows that the rule was found on.
+
+        Rows count without their weights; NaN where these rows are not known.
+        """
+        return math.nan if self.rule is None or self.evidence is None else self.evidence.lift
+
     def words(self) -> tuple[str, ...]:
         """The texts under `TITLES`."""
         *numbers, rule = super().words()
@@ -93,6 +102,14 @@ def count_rows(
         fires = rule.covers(source)
         errors = fires & wrong[rule.label]
         yield float(weights[fires].sum()), float(weights[errors].sum()), total
+
+
+def with_verdicts(rules: RuleList | RuleSet, verdicts: Sequence[Verdict]) -> str:
+    """Several rules as text, each with its verdict below it."""
+    lines = str(rules).splitlines()
+    for at, verdict in enumerate(verdicts):
+        lines[at] += f"\n    {verdict}"
+    return "\n".join(lines)
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]]) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.analysis.counts import with_verdicts
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.resampling import resampled
 from opdt.analysis.settings import Settings, build_problem, check_count
@@ -17,6 +18,7 @@ from opdt.engines import Engine, get_engine
 from opdt.problem import Problem
 from opdt.rules import Rule, RuleList
 from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.verdict import Evidence, Verdict, judge
 
 LEAST_REST = 1e-3  # the share of all weight below which the rows that are left do not count
 
@@ -46,18 +48,27 @@ class Step:
         Weight of the covered rows of each class.
     p_value : float or None
         Of the test among the rows that were left; None without a test.
+    evidence : Evidence or None
+        What these rows say about the rule, with regard to all lists of as many rules as there
+        are up to this one: the rows that were left were chosen by their classes, too.
     """
 
     solution: Solution
     n_rows: int
     counts: NDArray[np.float64]
     p_value: float | None = None
+    evidence: Evidence | None = field(default=None, repr=False)
 
     @property
     def rule(self) -> Rule:
         """The rule."""
         assert self.solution.rule is not None
         return self.solution.rule
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the rows that were left speak for the rule."""
+        return judge(self.evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +92,10 @@ class Covering:
     rest: NDArray[np.float64]
     ended_by: Ending
     rejected: Step | None = None
+
+    def __str__(self) -> str:
+        """The list, with the verdict on each rule."""
+        return with_verdicts(self.rule_list, [step.verdict for step in self.steps])
 
 
 def sequential_covering(
@@ -186,6 +201,7 @@ class _Walk:
     ) -> None:
         self._problem, self._engine, self._clock, self._test = problem, engine, clock, test
         self._stopped = False
+        self._n_taken = 0
         self.left = np.ones(problem.table.n_rows, dtype=bool)
         self._total = self.weights(self.left).sum()
 
@@ -204,11 +220,21 @@ class _Walk:
         if solution.rule is None or solution.value <= 0:
             return Ending.LIMIT if self._stopped else Ending.NO_PATTERN
         covered = self._covered(rest, solution.rule)
-        return Step(solution, int(self.left.sum()), self.weights(covered), p_value)
+        evidence = self._evidence(solution)
+        return Step(solution, int(self.left.sum()), self.weights(covered), p_value, evidence)
+
+    def _evidence(self, solution: Solution) -> Evidence | None:
+        """What the rows that are left say, where the rules before were chosen by classes, too."""
+        if solution.evidence is None:
+            return None
+        return solution.evidence.among(
+            *(number ** (self._n_taken + 1) for number in self._problem.n_rules)
+        )
 
     def take(self, rule: Rule) -> None:
         """Leave out the rows that a rule covers."""
         self.left &= ~self._covered(self._rest(), rule)
+        self._n_taken += 1
 
     def weights(self, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The weight of the rows of each class, shape (n_classes,)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table import Column, Kind, Table, open_source
+from opdt.table import Column, Kind, Plan, Table, open_source
 from opdt.table.frames import check_names, has_names
 from opdt.table.planning import plan_raw
 from opdt.table.roles import check_roles
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 
-def columns_of(X: Any, roles: Mapping[str, str] | None) -> tuple[Column, ...]:
+def columns_of(X: Any, roles: Mapping[str, str] | Plan | None) -> tuple[Column, ...]:
     """Return the rank-coded columns of some data that are features; no labels are needed."""
     if isinstance(X, Table):
         return X.columns

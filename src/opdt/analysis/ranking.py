@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from opdt.analysis.counts import Counted, frame_of, text_table
+from opdt.analysis.counts import Judged, frame_of, text_table
 from opdt.problem import CodedRule, Measure, Problem
+from opdt.problem.evidence import evidence_of, evidence_of_counts
 from opdt.rules import Rule
 from opdt.solution import StopReason
+from opdt.verdict import Evidence
 
 
 @dataclass(frozen=True)
-class Alternative(Counted):
+class Alternative(Judged):
     """One rule of several, with its place among them.
 
     Attributes
@@ -32,7 +34,12 @@ class Alternative(Counted):
         Whether there are, or may be, more of them than are listed.
     overlap : float
         The largest overlap with a rule before it; NaN where none was asked for.
+    evidence : Evidence or None
+        What the rows say about the rule; see `verdict`, which allows for all rules that there
+        are to choose from, so that it holds for each rule of a list of the best.
     """
+
+    TITLES: ClassVar[tuple[str, ...]] = (*Judged.TITLES[:3], "lift", *Judged.TITLES[3:])
 
     rank: int
     rule: Rule
@@ -43,6 +50,13 @@ class Alternative(Counted):
     equivalents: tuple[Rule, ...] = ()
     more_equivalents: bool = False
     overlap: float = math.nan
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
+    def words(self) -> tuple[str, ...]:
+        """The texts under `TITLES`."""
+        *numbers, coverage, verdict, rule = super().words()
+        lift = "–" if math.isnan(self.lift) else f"{self.lift:.2f}"
+        return *numbers, lift, coverage, verdict, rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +91,11 @@ class Alternatives(Sequence[Alternative]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
-        names = ("rank", "value", "precision", "coverage", "covered", "errors", "overlap")
+        names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors", "overlap")
         table = {name: [getattr(each, name) for each in self.rules] for name in names}
         others = [[str(rule) for rule in each.equivalents] for each in self.rules]
-        return table | {"rule": [str(each.rule) for each in self.rules], "equivalents": others}
+        table |= {"verdict": levels(self.rules), "rule": [str(each.rule) for each in self.rules]}
+        return table | {"equivalents": others}
 
     def to_frame(self) -> Any:
         """The rules as a data frame of pandas, or else of polars or Arrow."""
@@ -95,7 +110,7 @@ def list_rules(rules: Sequence[Alternative]) -> str:
     if not rules:
         return "no rule"
     shown = any(not math.isnan(each.overlap) for each in rules)
-    titles = ("rank", "VI", *(("overlap",) if shown else ()), *Counted.TITLES)
+    titles = ("rank", "VI", *(("overlap",) if shown else ()), *Alternative.TITLES)
     rows = []
     for each in rules:
         overlap = "–" if math.isnan(each.overlap) else f"{each.overlap:.2f}"
@@ -103,6 +118,11 @@ def list_rules(rules: Sequence[Alternative]) -> str:
             (str(each.rank), f"{each.value:.10g}", *((overlap,) if shown else ()), *each.words())
         )
     return text_table(titles, rows)
+
+
+def levels(rules: Sequence[Alternative]) -> list[str]:
+    """How far the rows speak for each rule."""
+    return ["" if each.verdict is None else str(each.verdict.level) for each in rules]
 
 
 def rank_rules(
@@ -119,6 +139,16 @@ def rank_rules(
             measure.covered / scale,
             measure.errors / scale,
             total,
+            evidence=_evidence(problem, rule, measure),
         )
         for place, (rule, measure) in enumerate(ranked, 1)
     )
+
+
+def _evidence(problem: Problem, rule: CodedRule, measure: Measure) -> Evidence:
+    """Of ten thousand rules nobody wants to count the rows again, unless weights hide them."""
+    if problem.table.weights is not None:
+        return evidence_of(problem, rule)
+    scale = problem.objective.weight_scale
+    covered, errors = measure.covered // scale, measure.errors // scale
+    return evidence_of_counts(problem, rule.label, covered, errors)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opdt.analysis.counts import frame_of
-from opdt.analysis.ranking import Alternative, list_rules, rank_rules
+from opdt.analysis.ranking import Alternative, levels, list_rules, rank_rules
 from opdt.analysis.rashomon_summary import RashomonSummary, summarise
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
@@ -110,10 +110,11 @@ class RashomonSet(Sequence[Alternative]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
-        names = ("rank", "value", "precision", "coverage", "covered", "errors")
+        names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors")
         table = {name: [getattr(each, name) for each in self.rules] for name in names}
         numbers = [number + 1 for _, number in self._coded]
-        return table | {"pattern": numbers, "rule": [str(each.rule) for each in self.rules]}
+        rules = [str(each.rule) for each in self.rules]
+        return table | {"pattern": numbers, "verdict": levels(self.rules), "rule": rules}
 
     def to_frame(self) -> Any:
         """The rules as a data frame of pandas, or else of polars or Arrow."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from opdt.analysis.alternatives import Alternative, Alternatives, RashomonSet
-    from opdt.table import Table
+    from opdt.table import Plan, Table
 
     Found = Alternatives | RashomonSet
 
@@ -89,7 +89,7 @@ def alternatives(
     rules within 1 % of the best.
     """
     from opdt.cli import source as given
-    from opdt.cli.console import notes
+    from opdt.cli.console import notes, show_columns, stdout
     from opdt.cli.files import check_output
 
     only_json = json_out is not None and str(json_out) == given.STDIN
@@ -98,7 +98,7 @@ def alternatives(
     if within is None and top is None and max_overlap is None:
         within = "1%"
     near = None if within is None else read_within(within)
-    with notes(shown=not quiet):
+    with notes(shown=not quiet, columns=False):  # the plan says the same
         source = given.open_data(data, given.how_written(delimiter, encoding, decimal, date_order))
         table = given.build_table(source, target, role, missing)
         levels, named = given.shape(structure, groups)
@@ -123,9 +123,11 @@ def alternatives(
             constraints=given.demands(table.names, direction, require, forbid, **limits),
         )
     if not only_json:
-        _show(parts, top or LISTED, quiet=quiet)
+        _show(parts, top or LISTED, w, quiet=quiet)
+        if not quiet:
+            show_columns(stdout(), table.plan)
     if json_out is not None:
-        _write(json_out, parts)
+        _write(json_out, parts, table.plan)
     return _exit_code(list(parts.values()))
 
 
@@ -176,12 +178,13 @@ def _find(
     return parts
 
 
-def _show(parts: Mapping[str, Found], number: int, *, quiet: bool) -> None:
+def _show(parts: Mapping[str, Found], number: int, w: float, *, quiet: bool) -> None:
     """Print the parts, each with what is proven about it."""
     from rich.text import Text
 
     from opdt.analysis.alternatives import RashomonSet
     from opdt.cli.console import stdout
+    from opdt.verdict import SAME_ROWS
 
     console = stdout()
     titles = {
@@ -194,36 +197,50 @@ def _show(parts: Mapping[str, Found], number: int, *, quiet: bool) -> None:
         if not quiet:
             console.print(Text(("\n" if index else "") + titles[name], "bold"))
         if rules:
-            _show_rules(console, rules)
+            _show_rules(console, rules, w)
         if isinstance(found, RashomonSet) and len(found.patterns) > len(rules):
             more = len(found.patterns) - len(rules)
             console.print(f"… and {more:,} more, the same rows counted once", style="dim")
         if quiet:
             continue
-        color = "green" if found.complete else "yellow"
-        console.print(Text(_proof(found), color), soft_wrap=True)
+        style = "bold" if found.complete else "yellow"
+        console.print()
+        console.print(Text(_proof(found), style), soft_wrap=True)
+        if rules:
+            console.print(Text(SAME_ROWS, "dim"), soft_wrap=True)
         if isinstance(found, RashomonSet) and len(found):
             console.print(Text("\nWhat they have in common", "bold"))
             console.print(Text(str(found.summary)), soft_wrap=True)
 
 
-def _show_rules(console: Console, rules: Sequence[Alternative]) -> None:
+def _show_rules(console: Console, rules: Sequence[Alternative], w: float) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from opdt.cli.console import judged
+    from opdt.report.formats import format_lift, format_share
+
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     has_overlap = any(each.overlap == each.overlap for each in rules)
-    titles = ["", "VI", "covered", "errors", *(["overlap"] if has_overlap else []), "same rows"]
+    titles = ["", "VI", "covered", "errors", "lift"]
+    titles += [*(["overlap"] if has_overlap else []), "same rows"]
     for title in titles:
         grid.add_column(title, justify="right", no_wrap=True)
-    grid.add_column("rule", overflow="fold")
+    grid.add_column("rule [verdict]", overflow="fold")
     for each in rules:
         others = f"+{len(each.equivalents)}" if each.equivalents else ""
         numbers = [str(each.rank), f"{each.value:.10g}", f"{each.covered:g}", f"{each.errors:g}"]
+        numbers.append(format_lift(each.lift))
         if has_overlap:
             numbers.append("–" if each.overlap != each.overlap else f"{each.overlap:.2f}")
         more = "…" if each.more_equivalents and others else ""
-        grid.add_row(*numbers, others + more, Text(str(each.rule)))
+        grid.add_row(*numbers, others + more, judged(str(each.rule), each.verdict))
+    blank = [""] * (has_overlap + 1)
+    for label, base in {each.rule.label: each.evidence for each in rules if each.evidence}.items():
+        rows, wrong = base.counts.n_rows, base.counts.n_rows - base.counts.n_class
+        numbers = [f"{rows - w * wrong:.10g}", f"{rows:g}", f"{wrong:g}", format_lift(1.0)]
+        words = f"all rows: {format_share(base.base_rate)} are {label}"
+        grid.add_row("", *numbers, *blank, Text(words), style="dim")
     console.print(grid)
 
 
@@ -241,16 +258,15 @@ def _proof(found: Found) -> str:
     return f"proven: these are the first of all rules of this kind ({took})"
 
 
-def _write(out: Path, parts: Mapping[str, Found]) -> None:
+def _write(out: Path, parts: Mapping[str, Found], plan: Plan) -> None:
     """Write the parts as JSON to a file or (for '-') to the terminal."""
     import json
 
     import opdt
 
-    content = {name: _content(found) for name, found in parts.items()}
-    text = json.dumps(
-        content | {"opdt": opdt.__version__}, indent=2, ensure_ascii=False, allow_nan=False
-    )
+    content: dict[str, Any] = {name: _content(found) for name, found in parts.items()}
+    content |= {"columns": plan.to_list(), "opdt": opdt.__version__}
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if str(out) == "-":
         typer.echo(text)
     else:
@@ -267,7 +283,9 @@ def _content(found: Found) -> dict[str, Any]:
             "vi": each.value,
             "covered": each.covered,
             "errors": each.errors,
+            "lift": None if each.lift != each.lift else each.lift,
             "overlap": None if each.overlap != each.overlap else each.overlap,
+            "verdict": None if each.verdict is None else each.verdict.to_dict(),
             "rule": rule_to_dict(each.rule),
             "equivalents": [rule_to_dict(other) for other in each.equivalents],
         }

@@ -79,12 +79,9 @@ def rules_of(rule: Rule | RuleSet) -> tuple[Rule, ...]:
 
 
 def _say(covered: int, n_rows: int, rule: object, file: Path) -> None:
-    from opdt.cli.console import VERDICT_STYLE, stderr
-    from opdt.rules.rule_json import read_info
-    from opdt.verdict import Verdict
+    from opdt.cli.console import recorded_verdict, stderr
 
     stderr().print(f"the rule fires on {covered:,} of {n_rows:,} rows: {rule}", soft_wrap=True)
-    verdict = Verdict.from_dict(read_info(file).get("verdict"))
+    verdict = recorded_verdict(file)
     if verdict is not None:
-        words = f"verdict when it was found: {verdict}"
-        stderr().print(words, style=VERDICT_STYLE[verdict.level], soft_wrap=True)
+        stderr().print(verdict, soft_wrap=True)

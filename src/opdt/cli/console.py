@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from opdt.errors import ColumnWarning, OpdtWarning
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
+from opdt.rules.rule_json import read_info
 from opdt.solution import Progress, Solution
 from opdt.table import Plan, Table
 from opdt.verdict import Level, Verdict
@@ -39,6 +41,22 @@ VERDICT_STYLE = {
     Level.WEAK: "yellow",
     Level.NOT_SUPPORTED: "red",
 }
+
+
+def judged(rule: str, verdict: Verdict | None) -> Text:
+    """A rule with its verdict behind it, for a table of rules."""
+    text = Text(rule)
+    if verdict is not None:
+        text.append(f" [{verdict.level}]", VERDICT_STYLE[verdict.level])
+    return text
+
+
+def recorded_verdict(file: Path) -> Text | None:
+    """The verdict that a rule file holds, in its colour; None where it holds none."""
+    verdict = Verdict.from_dict(read_info(file).get("verdict"))
+    if verdict is None:
+        return None
+    return Text(f"verdict when it was found: {visible(str(verdict))}", VERDICT_STYLE[verdict.level])
 
 
 def show_solution(
@@ -68,6 +86,13 @@ def show_solution(
     for name, value in (*solution_facts(solution, table, w, judged), *more):
         grid.add_row(Text(name, "dim"), Text(value, style.get(name, "")))
     console.print(grid)
+
+
+def show_columns(console: Console, plan: Plan) -> None:
+    """Print how many columns have which role, and what there is to say about them."""
+    console.print()
+    console.print(Text.assemble(("columns  ", "dim"), plan.summary()), soft_wrap=True)
+    show_plan(console, plan)
 
 
 def show_plan(console: Console, plan: Plan, *, whole: bool = False) -> None:

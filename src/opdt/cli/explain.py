@@ -44,7 +44,7 @@ def explain(
     date_order: opt.DateOrder = None,
 ) -> None:
     """Say in plain words what a rule means and, with data, what each condition leaves."""
-    from opdt.cli.console import stdout
+    from opdt.cli.console import recorded_verdict, stdout
     from opdt.cli.source import how_written, open_data
     from opdt.errors import InputError
     from opdt.rules import Rule, read_rule
@@ -63,6 +63,9 @@ def explain(
             views = [_shares_of_rules(found, rows)]
     console = stdout()
     console.print(found.to_english(), soft_wrap=True, style="bold")
+    verdict = recorded_verdict(rule)
+    if verdict is not None:
+        console.print(verdict, soft_wrap=True)
     if _compares(found):
         console.print("A row with a missing value meets no condition on it.", style="dim")
     for view in views:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from opdt.analysis.frontier import ParetoFrontier
     from opdt.analysis.path import WeightPath
     from opdt.cli.aim import Aim
+    from opdt.table import Plan
     from opdt.verdict import Verdict
 
     Found = WeightPath | ParetoFrontier | DemandPath
@@ -104,7 +105,7 @@ def path(
     """
     from opdt.cli import source as given
     from opdt.cli.aim import Aim
-    from opdt.cli.console import notes, stderr
+    from opdt.cli.console import notes, show_columns, stderr, stdout
     from opdt.cli.files import check_output
     from opdt.errors import InputError
     from opdt.table import open_source
@@ -125,7 +126,7 @@ def path(
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise InputError(f"'--plot' {str(plot)!r} must end in {', '.join(PICTURES)}.")
     written = given.how_written(delimiter, encoding, decimal, date_order)
-    with notes(shown=not quiet):
+    with notes(shown=not quiet, columns=False):  # the plan says the same
         rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
         if test is not None:
             unseen = given.read_data(test, written)
@@ -154,8 +155,10 @@ def path(
         stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
         _show(found, held, verdicts, quiet=quiet)
+        if not quiet:
+            show_columns(stdout(), table.plan)
     if json_out is not None:
-        _write(json_out, found, held, verdicts)
+        _write(json_out, found, held, verdicts, table.plan)
     if plot is not None:
         _draw(plot, found, held)
     return _exit_code(found)
@@ -254,11 +257,11 @@ def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from opdt.cli.console import VERDICT_STYLE
+    from opdt.cli.console import judged
+    from opdt.report.formats import format_lift, format_share
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    titles = _first_titles(found)
-    titles += ["covered", "errors", "precision", "coverage"]
+    titles = [*_first_titles(found), "covered", "errors", "precision", "lift"]
     titles += [] if held is None else ["held-out"]
     for title in titles:
         grid.add_column(title, justify="right", no_wrap=True)
@@ -266,12 +269,17 @@ def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict
     each: Any
     for index, each in enumerate(found):
         first = _first_cells(each)
-        *numbers, _, rule = each.words()
+        *numbers, _, _, rule = each.words()
+        numbers.append(format_lift(each.lift))
         others = [] if held is None else [_held(held[index])]
-        text, verdict = Text(rule), verdicts[index]
-        if verdict is not None:
-            text.append(f" [{verdict.level}]", VERDICT_STYLE[verdict.level])
-        grid.add_row(*first, *numbers, *others, text)
+        grid.add_row(*first, *numbers, *others, judged(rule, verdicts[index]))
+    bases = {each.rule.label: each.evidence for each in found if each.rule and each.evidence}
+    for label, base in bases.items():
+        rows, wrong = base.counts.n_rows, base.counts.n_rows - base.counts.n_class
+        numbers = [f"{rows:g}", f"{wrong:g}", format_share(base.base_rate)]
+        blank = [""] * (held is not None)
+        words = Text(f"all rows (THEN {label})")
+        grid.add_row(*[""] * len(first), *numbers, format_lift(1.0), *blank, words, style="dim")
     return grid
 
 
@@ -335,6 +343,7 @@ def _write(
     found: Found,
     held: tuple[Counted, ...] | None,
     verdicts: list[Verdict | None],
+    plan: Plan,
 ) -> None:
     """Write the table as JSON to a file or (for '-') to the terminal."""
     import json
@@ -350,6 +359,7 @@ def _write(
         line["rule"] = None if each.rule is None else rule_to_dict(each.rule)
         verdict = verdicts[index]
         line["verdict"] = None if verdict is None else verdict.to_dict()
+        line["lift"] = each.lift
         if held is not None:
             line |= {"held_out_covered": held[index].covered, "held_out_errors": held[index].errors}
         # JSON knows neither infinity nor a share of nothing
@@ -359,6 +369,7 @@ def _write(
         "complete": found.complete,
         "stopped_by": str(found.stopped_by),
         "searches": found.n_solves,
+        "columns": plan.to_list(),
         "opdt": opdt.__version__,
     }
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -57,12 +57,13 @@ def report(
     """Find the best rule and write a page about it, for those who must decide on it."""
     from opdt.cli import source as given
     from opdt.cli.aim import Aim
-    from opdt.cli.console import notes, stderr, working
+    from opdt.cli.console import VERDICT_STYLE, notes, stderr, working
     from opdt.cli.files import check_output
     from opdt.cli.solve import exit_code, solve
     from opdt.errors import InputError
     from opdt.report import report as make_report
     from opdt.table import open_source
+    from opdt.verdict import Verdict
 
     if test is not None and hold_out is not None:
         raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
@@ -109,6 +110,10 @@ def report(
     if not quiet:
         found = "no rule" if solution.rule is None else str(solution.rule)
         stderr().print(f"wrote {out}: {found}", soft_wrap=True)
+        verdict = Verdict.from_dict(page.context["verdict"])
+        if verdict is not None:
+            style = VERDICT_STYLE[verdict.level]
+            stderr().print(f"verdict: {verdict}", style=style, soft_wrap=True)
         for said in aim.notes(solution, table, min_coverage):
             stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
     return exit_code(solution)

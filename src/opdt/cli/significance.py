@@ -124,7 +124,7 @@ def significance(
     aim = Aim(objective, w, label, paper)
     asked = aim.settings(limits)
     written = given.how_written(delimiter, encoding, decimal, date_order)
-    with notes(shown=not quiet):
+    with notes(shown=not quiet, columns=False):  # the plan says the same
         frame = given.read_data(data, written)
         rows, unseen = given.part_rows(frame, hold_out, seed)
         # What a column is, all rows decide, and not those that chance has left.
@@ -226,7 +226,7 @@ class Evidence:
         """Print the rule, the evidence and the claim; when quiet, the claim alone."""
         from rich.text import Text
 
-        from opdt.cli.console import show_solution, stdout
+        from opdt.cli.console import show_columns, show_solution, stdout
 
         console = stdout()
         if not quiet:
@@ -242,6 +242,8 @@ class Evidence:
             console.print(Text("\nWhat may be claimed", "bold"))
         console.print(Text(self.claim.may))
         console.print(Text(self.claim.may_not, "dim"))
+        if not quiet:
+            show_columns(console, self._table.plan)
 
     def write(self, path: Path, w: float) -> None:
         """Write the rule with the evidence."""
@@ -273,6 +275,7 @@ class Evidence:
             "may_claim": self.claim.may,
             "may_not_claim": self.claim.may_not,
             "verdict": None if self.claim.verdict is None else self.claim.verdict.to_dict(),
+            "columns": self._table.plan.to_list(),
             "opdt": opdt.__version__,
         }
         if stable is not None:

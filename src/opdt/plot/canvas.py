@@ -47,8 +47,8 @@ LIGHT = Theme(
     soft="#5F5F5F",
     line="#C4C4C4",
     paper="#FFFFFF",
-    rule="#00785A",
-    rule_tint="#DDF2EA",
+    rule="#34495E",
+    rule_tint="#DCE5EC",
     track="#E9E9E9",
     classes=("#0072B2", "#D55E00", "#882255", "#3B0F70", "#543005", "#8A8A8A"),
 )
@@ -57,8 +57,8 @@ DARK = Theme(
     soft="#B4B4B4",
     line="#5A5A5A",
     paper="#1B1D21",
-    rule="#2FC79A",
-    rule_tint="#12382D",
+    rule="#B7C6D4",
+    rule_tint="#2B3642",
     track="#33363C",
     classes=("#56B4E9", "#F08A3C", "#F0E442", "#8F6BFF", "#D0FFB0", "#8A8A8A"),
 )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from opdt.problem.chains import Level
 from opdt.problem.coded import CodedRule
 from opdt.problem.problem import Problem
@@ -14,7 +17,12 @@ from opdt.verdict import Counts, Evidence
 
 def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
     """What the rows of the table say; those of weight 0 are not there."""
-    fires, wrong = problem.cover(rule.conditions), problem.objective.wrong(rule.label)
+    return evidence_of_rows(problem, problem.cover(rule.conditions), rule.label)
+
+
+def evidence_of_rows(problem: Problem, fires: NDArray[np.bool_], label: int) -> Evidence:
+    """The same of covered rows, shape (n_rows,), and a class."""
+    wrong = problem.objective.wrong(label)
     if problem.table.weights is not None:
         there = problem.table.weights > 0
         fires, wrong = fires[there], wrong[there]
@@ -25,6 +33,13 @@ def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
         covered=covered,
         correct=covered - int((fires & wrong).sum()),
     )
+    return Evidence(counts, *problem.n_rules)
+
+
+def evidence_of_counts(problem: Problem, label: int, covered: int, errors: int) -> Evidence:
+    """The same from counts that are known, of a table whose rows have no weights."""
+    wrong = problem.objective.wrong(label)
+    counts = Counts(len(wrong), len(wrong) - int(wrong.sum()), covered, covered - errors)
     return Evidence(counts, *problem.n_rules)
 
 

@@ -29,6 +29,11 @@ def format_share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
+def format_lift(value: float) -> str:
+    """How many times more frequent a class is, with two decimals."""
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
 def format_seconds(seconds: float) -> str:
     """A duration in the unit that suits it."""
     if seconds < 0.9995:

@@ -126,12 +126,22 @@ class RuleReport:
         """Rows of the rule's class."""
         return round(self.base_rate * self.n_rows) if self.n_rows else 0
 
+    @property
+    def vi_of_all(self) -> float:
+        """The VI of all rows together: what a rule without conditions is worth."""
+        errors = self.n_rows - self.n_class
+        return self.n_rows - (self.w * errors if errors else 0.0)
+
     def __str__(self) -> str:
         low, high = (format_share(bound) for bound in self.interval)
         return "\n".join(
             f"{name:<10} {text}"
             for name, text in (
-                ("VI", f"{format_count(self.vi)}  (w = {format_count(self.w)})"),
+                (
+                    "VI",
+                    f"{format_count(self.vi)}  (w = {format_count(self.w)}; all rows: "
+                    f"{format_count(self.vi_of_all)})",
+                ),
                 (
                     "precision",
                     f"{format_share(self.precision)}  ({self.correct:,} of {self.covered:,}; "
@@ -168,7 +178,7 @@ def rule_report(rule: Rule, X: Any, y: Any, w: float = 10.0, level: float = 0.95
     >>> from opdt import Condition, Rule
     >>> rule = Rule([Condition("age", ">=", 40)], "ill")
     >>> print(rule_report(rule, {"age": [25, 31, 47, 52]}, ["well", "ill", "ill", "ill"]))
-    VI         2  (w = 10)
+    VI         2  (w = 10; all rows: -6)
     precision  100.0 %  (2 of 2; 95% interval 15.8 % to 100.0 %)
     coverage   50.0 %  (2 of 4 rows)
     errors     0

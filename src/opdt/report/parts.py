@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opdt.arguments import resolve_demands
 from opdt.errors import InputError
 from opdt.problem import Constraints
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule, RuleList, RuleSet
 from opdt.solution import Solution
 from opdt.table import Table
@@ -105,6 +105,8 @@ def path_lines(
             "covers": format_count(segment.covered),
             "errors": format_count(segment.errors),
             "precision": format_share(segment.precision),
+            "lift": format_lift(segment.lift),
+            "verdict": None if segment.verdict is None else segment.verdict.to_dict(),
             "here": _is_here(segment, subject),
         }
         for segment in path.segments

@@ -126,7 +126,7 @@ def report(
     subject = Subject.of(model, settings)
     roles = subject.solution.plan or subject.settings.get("roles")
     table = Table.build(source, y, roles=roles, warn=False)
-    context: dict[str, Any] = _head(subject, title) | data_of(table)
+    context: dict[str, Any] = _head(subject, title) | data_of(table, subject.solution.plan)
     context |= {
         "settings": asked(subject.settings, subject.solution),
         "structure": subject.structure,
@@ -259,7 +259,10 @@ def _cards(
         card(
             "VI: covered − w × errors",
             lambda n: format_count(n.vi),
-            lambda n: f"{n.covered:,} − {format_count(n.w)} × {n.errors:,}",
+            lambda n: (
+                f"{n.covered:,} − {format_count(n.w)} × {n.errors:,}; all rows: "
+                f"{format_count(n.vi_of_all)}"
+            ),
         ),
     ]
 

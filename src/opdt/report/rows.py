@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import opdt
 from opdt.errors import InputError
 from opdt.report.content import class_counts, summarise
-from opdt.table import Source, Table, open_source, raw_column
+from opdt.table import Plan, Source, Table, open_source, raw_column
 
 TRAIN, TEST = "rows it was found on", "rows it has not seen"
 
@@ -50,8 +50,9 @@ def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[Rows]:
     return parts
 
 
-def data_of(table: Table) -> dict[str, Any]:
-    """What a page says of the data."""
+def data_of(table: Table, plan: Plan | None = None) -> dict[str, Any]:
+    """What a page says of the data; `plan` is that of columns that the table may lack."""
+    plan = plan or table.plan
     classes = ", ".join(f"{name}: {n:,}" for name, n in class_counts(table))
     missing = sum(column.has_missing for column in table.columns)
     cells = f"{missing} of the columns have missing values" if missing else "no missing values"
@@ -59,8 +60,8 @@ def data_of(table: Table) -> dict[str, Any]:
         "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}. "
         f"Rows of each class: {classes}.",
         "columns": summarise(table),
-        "plan": table.plan.rows(),
-        "plan_line": table.plan.summary(),
+        "plan": plan.rows(),
+        "plan_line": plan.summary(),
     }
 
 

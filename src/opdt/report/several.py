@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.intervals import share_interval
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_count, format_lift, format_share
 from opdt.report.parts import asked, exports_of
 from opdt.report.rows import TEST, TRAIN, Rows, data_of, made_by, sentence
 from opdt.rules import RuleList, RuleSet
 from opdt.solution import Status
 from opdt.table import Table
+from opdt.verdict import SAME_ROWS, Counts, Evidence, Verdict, judge
 
 ON = {TRAIN: "rows they were found on", TEST: "rows they have not seen"}
 NOT_CLAIMED = (
@@ -46,13 +47,14 @@ def several_context(
     settings = model.get_params(deep=False)
     made = made_by()
     shown = [(part, rules.predict(part.source).tolist()) for part in reversed(parts)]
+    verdict = _verdict(model, rules, parts)
     return {
         "title": title or "A few rules, and what is proven about them",
         "rule": False,
         "no_rule": _heading(rules),
         "proof": sentence(proof),
         "proven": proven,
-        "verdict": None,
+        "verdict": None if verdict is None else verdict.to_dict(),
         **made,
         "versions": made["versions"] + ".",
         "several": {
@@ -60,7 +62,8 @@ def several_context(
             "english": rules.to_english().splitlines(),
             "cards": [_card(part, predicted) for part, predicted in shown],
             "counted": _counted(rules),
-            "tables": [_rules_table(rules, part) for part, _ in shown],
+            "judged": SAME_ROWS,
+            "tables": [_rules_table(rules, part, _evidence(model)) for part, _ in shown],
             "confusion": [_confusion(part, predicted, table) for part, predicted in shown],
         },
         "has_test": len(parts) > 1,
@@ -114,29 +117,64 @@ def _counted(rules: RuleList | RuleSet) -> str:
     return "Rows count for every rule that fires on them."
 
 
-def _rules_table(rules: RuleList | RuleSet, part: Rows) -> dict[str, Any]:
-    """A line for each rule, and one for the rows on which none fires."""
-    fires = [rule.covers(part.source) for rule in rules.rules]
+def _evidence(model: Any) -> tuple[Evidence | None, ...]:
+    """What the rows that the rules were found on say about each of them."""
+    if hasattr(model, "steps_"):
+        return tuple(step.evidence for step in model.steps_)
+    return tuple(model.solution_.of_rules)
+
+
+def _verdict(model: Any, rules: RuleList | RuleSet, parts: Sequence[Rows]) -> Verdict | None:
+    """On a set as a whole; a list is judged rule by rule."""
+    if isinstance(rules, RuleList) or not rules.rules:
+        return None
+    held = None
+    if len(parts) > 1:
+        fires, everything = rules.covers(parts[1].source), np.ones(parts[1].source.n_rows, bool)
+        held = _counts(fires, everything, parts[1].of_class(rules.label))
+    return judge(model.solution_.evidence, held_out=held)
+
+
+def _counts(
+    rows: NDArray[np.bool_], among: NDArray[np.bool_], is_class: NDArray[np.bool_]
+) -> Counts:
+    some = (among, among & is_class, rows, rows & is_class)
+    return Counts(*(int(each.sum()) for each in some))
+
+
+def _rules_table(
+    rules: RuleList | RuleSet, part: Rows, evidence: Sequence[Evidence | None]
+) -> dict[str, Any]:
+    """A line for each rule, and one for the rows on which none fires.
+
+    A rule of a list is compared with the rows that the rules before it leave.
+    """
     nowhere = np.ones(part.source.n_rows, dtype=bool)
     lines = []
-    for rule, rows in zip(rules.rules, fires, strict=True):
-        mine = rows & nowhere if isinstance(rules, RuleList) else rows
+    for rule, known in zip(rules.rules, evidence, strict=True):
+        rows, among = rule.covers(part.source), np.ones_like(nowhere)
+        if isinstance(rules, RuleList):
+            rows, among = rows & nowhere, nowhere.copy()
         nowhere &= ~rows
-        lines.append(_line(str(rule), mine, part.of_class(rule.label)))
+        counts = _counts(rows, among, part.of_class(rule.label))
+        verdict = judge(known, held_out=counts if part.on == TEST else None)
+        lines.append(_line(str(rule), counts) | {"verdict": verdict.to_dict()})
     if rules.default is not None:
-        lines.append(
-            _line(f"all other rows: {rules.default}", nowhere, part.of_class(rules.default))
-        )
+        everything = np.ones_like(nowhere)
+        counts = _counts(nowhere, everything, part.of_class(rules.default))
+        lines.append(_line(f"all other rows: {rules.default}", counts) | {"verdict": None})
     return {"on": ON[part.on], "lines": lines}
 
 
-def _line(words: str, rows: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> dict[str, str]:
-    n, k = int(rows.sum()), int((rows & is_class).sum())
+def _line(words: str, counts: Counts) -> dict[str, Any]:
+    n, k = counts.covered, counts.correct
+    share = k / n if n else float("nan")
     return {
         "rule": words,
         "rows": f"{n:,}",
         "errors": f"{n - k:,}",
-        "precision": format_share(k / n if n else float("nan")),
+        "precision": format_share(share),
+        "lift": format_lift(share * counts.n_rows / counts.n_class if counts.n_class else 0.0),
     }
 
 

@@ -24,7 +24,7 @@ def script(work: Work) -> str:
     """
     if work.source is None or work.label is None:
         raise InputError("a script needs data and the column of the classes; choose them first.")
-    arguments = work.arguments()
+    arguments = _arguments(work)
     from_opdt = ["discover", "rule_report"]
     if "structure" in arguments:
         from_opdt.insert(0, "Structure")
@@ -47,6 +47,8 @@ def script(work: Work) -> str:
         'print("status:", solution.status, "| VI:", solution.value)',
         "",
         "if solution.rule is not None:",
+        '    print("verdict:", solution.verdict)',
+        '    print("columns:", solution.plan.summary())',
         f"    w = {work.w!r}",
         '    print("\\nTraining rows")',
         "    print(rule_report(solution.rule, train.X, train.y, w))",
@@ -66,6 +68,15 @@ class Plain:
 
     def __repr__(self) -> str:
         return self._text
+
+
+def _arguments(work: Work) -> dict[str, Any]:
+    """The arguments of `discover`: all rows say what a column is, not only those it is given."""
+    given = work.arguments()
+    said = [_literal(given.pop("roles", {}))]
+    if "missing" in given:
+        said.append(f"missing={given.pop('missing')!r}")
+    return given | {"roles": Plain(f"data.plan_for({', '.join(said)})")}
 
 
 def _loading(work: Work) -> list[str]:

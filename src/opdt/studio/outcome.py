@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.problem import Constraints, Problem, Structure
 from opdt.report import RuleReport, rule_report
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.rows import sentence
 from opdt.report.text import proof, rule_lines
-from opdt.rules import Rule
+from opdt.rules import Op, Rule
 from opdt.rules.export.prose import condition_in_words
 from opdt.solution import Solution, Status, StopReason
 from opdt.studio.regions import Region, region_of
 from opdt.studio.tables import Loaded, Part, Split
-from opdt.studio.work import Work
-from opdt.verdict import Verdict, judge
+from opdt.studio.work import Pinned, Work
+from opdt.table import Table
+from opdt.verdict import Counts, Evidence, Verdict, judge
 
 MAX_WRONG = 200  # rows that are listed
 OTHER_COLUMNS = 8  # columns beside the rule's own that they are listed with
@@ -130,13 +132,17 @@ def verdict_of(outcome: Outcome | None, test: PermutationTest | None) -> Verdict
 
 @dataclass(frozen=True)
 class Comparison:
-    """A rule among others: its numbers on the rows it may have been found on, and on others."""
+    """A rule among others: its numbers on the rows it may have been found on, and on others.
+
+    The verdict rests on the training rows alone, as the rule may have been found on the others.
+    """
 
     rule: Rule
     sentence: str
     note: str
     train: RuleReport
     held_out: RuleReport | None
+    verdict: Verdict
 
 
 def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> Outcome:
@@ -164,22 +170,33 @@ def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> 
     )
 
 
-def compare(work: Work, split: Split) -> tuple[Comparison, ...]:
+def compare(work: Work, split: Split, table: Table) -> tuple[Comparison, ...]:
     """The pinned rules side by side, but for those on columns that are not features now."""
     features = set(split.train.source.names)
-    return tuple(
-        Comparison(
-            pinned.rule,
-            pinned.rule.to_english(),
-            pinned.note,
-            rule_report(pinned.rule, split.train.source, split.train.labels, work.w),
-            None
-            if split.held_out is None
-            else rule_report(pinned.rule, split.held_out.source, split.held_out.labels, work.w),
-        )
-        for pinned in work.pinned
-        if features.issuperset(pinned.rule.features)
+    rules = [each for each in work.pinned if features.issuperset(each.rule.features)]
+    return tuple(_comparison(each, work.w, split, table) for each in rules)
+
+
+def _comparison(pinned: Pinned, w: float, split: Split, table: Table) -> Comparison:
+    rule, held = pinned.rule, split.held_out
+    seen = rule_report(rule, split.train.source, split.train.labels, w)
+    unseen = None if held is None else rule_report(rule, held.source, held.labels, w)
+    verdict = judge(_evidence(rule, seen, table))
+    return Comparison(rule, rule.to_english(), pinned.note, seen, unseen, verdict)
+
+
+def _evidence(rule: Rule, seen: RuleReport, table: Table) -> Evidence:
+    """What the rows say about a rule that may be any with as many conditions, however chosen."""
+    problem = Problem.build(
+        table,
+        structure=Structure.free(max(1, len(rule.conditions))),
+        constraints=Constraints(
+            subsets=tuple(c.feature for c in rule.conditions if c.op is Op.IN),
+            missing_conditions=any(not c.op.needs_value for c in rule.conditions),
+        ),
     )
+    counts = Counts(seen.n_rows, seen.n_class, seen.covered, seen.correct)
+    return Evidence(counts, *problem.n_rules)
 
 
 class Measured(NamedTuple):

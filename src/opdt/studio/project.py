@@ -21,7 +21,7 @@ VERSION_KEY = "opdt_project"
 MAX_BYTES = 50_000_000
 
 _FIELDS = tuple(each.name for each in fields(Work))
-_LISTS = ("required", "forbidden")
+_LISTS = ("required", "forbidden", "missing")
 
 
 def write_project(work: Work) -> str:

@@ -17,8 +17,8 @@ _NO_QUESTION: dict[str, Any] = {"time_limit": 60.0, "pinned": ()}
 def first_work(loaded: Loaded, label: str | None) -> Work:
     """The work on new data, before anything is said; with the column of the classes, if known."""
     label = label or loaded.label
-    unused = [c.name for c in loaded.plan.not_used if c.role is not Role.CONSTANT]
-    roles = {name: "ignored" for name in unused if name != label}
+    unused = [c for c in loaded.plan.not_used if c.role is not Role.CONSTANT]
+    roles = {column.name: str(column.role) for column in unused if column.name != label}
     work = Work(source=loaded.source, label=label, roles=roles)
     if work.label is not None:
         check_label(loaded, work)
@@ -37,14 +37,20 @@ def check_label(loaded: Loaded, work: Work) -> None:
         )
 
 
+def check_reading(loaded: Loaded, work: Work) -> None:
+    """Refuse roles that columns cannot have."""
+    loaded.plan_for({n: r for n, r in work.roles.items() if n != work.label}, work.missing)
+
+
 def check_columns(loaded: Loaded, work: Work) -> None:
-    """Refuse a work on other columns than those of the table."""
+    """Refuse a work on other columns than those of the table, or on columns it cannot read so."""
     check_label(loaded, work)
     named = {*work.roles, *work.directions, *work.required, *work.forbidden}
     named |= {feature for group in work.groups.values() for feature in group}
     named |= {feature for pinned in work.pinned for feature in pinned.rule.features}
     for name in sorted(named - set(loaded.names)):
         raise InputError(f"the project names the column {name!r}, which the data do not have.")
+    check_reading(loaded, work)
 
 
 def is_same(one: DataSource, other: DataSource) -> bool:

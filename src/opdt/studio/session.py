@@ -21,6 +21,7 @@ from opdt.studio.outcome import Comparison, Outcome, verdict_of
 from opdt.studio.questions import (
     check_columns,
     check_label,
+    check_reading,
     comparison_question,
     first_work,
     is_same,
@@ -215,6 +216,8 @@ class Session:
             work = self.work.change(**said)
             if self.loaded is not None:
                 check_label(self.loaded, work)
+                if (work.roles, work.missing) != (self.work.roles, self.work.missing):
+                    check_reading(self.loaded, work)
         except OpdtError as error:
             self._fail(str(error))
             self._observers.publish("work", self.work)  # so that what is shown is what counts

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from opdt.analysis.alternatives import RashomonSet, rashomon_set
@@ -25,7 +26,7 @@ from opdt.studio.outcome import Comparison, Outcome, compare, outcome_of
 from opdt.studio.tables import Loaded, Split
 from opdt.studio.trade_off import TradeOff, trace_trade_off
 from opdt.studio.work import Work
-from opdt.table import Table
+from opdt.table import Plan, Table
 
 N_PERMUTATIONS = 999
 # A quick test is made unasked, for the verdict beside the rule.
@@ -68,10 +69,14 @@ class Solver:
 
         def build() -> Table:
             train = self.split(work).train
-            plan = self.loaded.plan_for(work.roles)
-            return Table.build(train.X, train.y, roles=plan, warn=False)
+            return Table.build(train.X, train.y, roles=self.plan(work), warn=False)
 
         return self._tables.get(_table_key(work), build)
+
+    def plan(self, work: Work) -> Plan:
+        """What each column is taken for, the column of the classes aside."""
+        whole = self.loaded.plan_for(work.roles, work.missing)
+        return Plan(tuple(each for each in whole if each.name != work.label))
 
     def searcher(self, work: Work) -> Searcher:
         """The search, prepared for the work's rules; price and class are given to each solve."""
@@ -95,7 +100,8 @@ class Solver:
         table, searcher = self.table(work), self.searcher(work)
         target = None if work.target is None else class_code(table, work.target)
         objective = volume_impurity(table.labels, len(table.classes), work.w, target)
-        return searcher.solve(objective, budget=_budget(work, cancel, progress))
+        found = searcher.solve(objective, budget=_budget(work, cancel, progress))
+        return replace(found, plan=self.plan(work))
 
     def solve(
         self, work: Work, *, cancel: threading.Event | None = None, progress: Tell = None
@@ -115,7 +121,7 @@ class Solver:
 
     def compare(self, work: Work) -> tuple[Comparison, ...]:
         """The pinned rules side by side, on training and held-out rows."""
-        return compare(work, self.split(work)) if work.pinned else ()
+        return compare(work, self.split(work), self.table(work)) if work.pinned else ()
 
     def trade_off(
         self,
@@ -230,7 +236,8 @@ def _label(work: Work) -> str:
 def _settings(work: Work) -> Any:
     """What is searched: the arguments without those that the table and the budget have."""
     settings = work.arguments()
-    settings.pop("roles", None)
+    for name in ("roles", "missing"):
+        settings.pop(name, None)
     del settings["time_limit"]
     return settings
 
@@ -245,7 +252,7 @@ def _rows_key(work: Work) -> Hashable:
 
 
 def _table_key(work: Work) -> Hashable:
-    return _rows_key(work), tuple(sorted(work.roles.items()))
+    return _rows_key(work), tuple(sorted(work.roles.items())), work.missing
 
 
 def _search_key(work: Work) -> Hashable:

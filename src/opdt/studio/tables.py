@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from opdt.optional import require
 from opdt.report.formats import format_cell
 from opdt.studio.builtin import BUILT_IN, load_built_in
 from opdt.studio.profiles import Profile, profile
+from opdt.studio.readings import Readings
 from opdt.studio.work import DataSource
 from opdt.table import Kind, Plan, Role, open_source, read_frame
 from opdt.table.frames import PandasSource, check_names
@@ -117,6 +118,8 @@ class Loaded:
         The column of the classes, where the data say which it is.
     notes : tuple of str
         What is worth knowing about the reading, such as a guessed encoding.
+    levels : frozenset of str
+        Columns whose type itself says that they hold levels.
     """
 
     frame: Any
@@ -125,6 +128,7 @@ class Loaded:
     plan: Plan
     label: str | None = None
     notes: tuple[str, ...] = ()
+    levels: frozenset[str] = frozenset()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -135,16 +139,21 @@ class Loaded:
     def _by_name(self) -> dict[str, Profile]:
         return {each.name: each for each in self.profiles}
 
-    def plan_for(self, roles: Mapping[str, str]) -> Plan:
-        """The plan where the expert overrides some of it."""
-        wishes = check_roles(roles, self.names)
+    @cached_property
+    def readings(self) -> Readings:
+        """How each column is read, or could be."""
+        return Readings(self.plan, self._raw)
+
+    def _raw(self, name: str) -> Raw:
+        raw = self._columns.column(self.names.index(name))
+        return replace(raw, is_declared=name in self.levels)
+
+    def plan_for(self, roles: Mapping[str, str], missing: Sequence[str] = ()) -> Plan:
+        """The plan where the expert overrides some of it, and says which cells are missing."""
+        check_roles(roles, self.names)
+        declared = tuple(missing)
         return Plan(
-            tuple(
-                plan_raw(each.name, self._columns.column(at), wishes[each.name])[0]
-                if each.name in wishes
-                else each
-                for at, each in enumerate(self.plan)
-            )
+            tuple(self.readings.plan(name, roles.get(name), declared) for name in self.names)
         )
 
     def profile(self, name: str) -> Profile:
@@ -333,9 +342,11 @@ def loaded_frame(
         raise InputError(f"{name!r} has no rows.")
     pandas = require("pandas", "studio", "opdt studio")
     columns: dict[str, Any] = {}
-    profiles, plans = [], []
+    profiles, plans, levels = [], [], set()
     for index, column in enumerate(source.names):
         raw = source.column(index)
+        if raw.is_declared:
+            levels.add(column)
         plans.append(plan_raw(column, raw)[0])
         cleaning = plans[-1].cleaning
         profiles.append(profile(column, raw if cleaning is None else cleaning.apply(raw)[0]))
@@ -346,7 +357,8 @@ def loaded_frame(
         "dataset" if sha256 is None else "file", name, sha256, source.n_rows, len(source.names)
     )
     plan = Plan(tuple(with_lines(plans, source)))
-    return Loaded(frame, known, tuple(profiles), plan, label, (*notes, *_remarks(plan, label)))
+    said = (*notes, *_remarks(plan, label))
+    return Loaded(frame, known, tuple(profiles), plan, label, said, frozenset(levels))
 
 
 def _remarks(plan: Plan, label: str | None) -> list[str]:

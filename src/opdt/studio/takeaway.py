@@ -126,6 +126,7 @@ def _info(outcome: Outcome, test: PermutationTest | None) -> dict[str, Any]:
         "bound": solution.bound,
         "w": outcome.work.w,
         "verdict": None if verdict is None else verdict.to_dict(),
+        "columns": [] if solution.plan is None else solution.plan.to_list(),
     }
     for name, report in (("train", outcome.train), ("held_out", outcome.held_out)):
         if report is not None:

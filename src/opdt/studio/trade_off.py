@@ -14,6 +14,7 @@ from opdt.rules import Rule
 from opdt.solution import Budget
 from opdt.studio.tables import Part
 from opdt.table import Table
+from opdt.verdict import Verdict, judge
 
 MAX_POINTS = 80
 _MOST_DIGITS = 12
@@ -33,6 +34,8 @@ class TradeOffPoint:
         On the held-out rows, if there are any; the precision is NaN where none is covered.
     w_from, w_to : float or None
         The prices of an error at which the rule is the best; None where no price singles it out.
+    verdict : Verdict or None
+        By the training rows and, if there are any, the held-out rows.
     """
 
     rule: Rule
@@ -44,6 +47,7 @@ class TradeOffPoint:
     held_out_coverage: float | None
     w_from: float | None = None
     w_to: float | None = None
+    verdict: Verdict | None = None
 
     def choice(self) -> dict[str, Any]:
         """What to say to get this rule: the arguments of `Work.change`."""
@@ -110,6 +114,7 @@ def _points(
         if each.rule is None:
             continue
         seen: tuple[float | None, float | None] = None, None
+        report = None
         if held_out is not None:
             report = rule_report(each.rule, held_out.source, held_out.labels)
             seen = report.precision, report.coverage
@@ -124,6 +129,7 @@ def _points(
                 *seen,
                 low,
                 high,
+                judge(each.evidence, held_out=report),
             )
         )
     return tuple(found)

@@ -14,8 +14,8 @@ from opdt.problem import Constraints, Structure
 from opdt.problem.groups import PREDEFINED
 from opdt.rules import Rule
 from opdt.studio.shapes import FORMS, fitting_form, resized, shaped, without_groups
+from opdt.table.roles import check_roles
 
-KINDS = ("numeric", "categorical", "ignored")
 MAX_HELD_OUT = 0.9
 MAX_SECONDS = 86_400.0
 MAX_SEED = 2**32 - 1
@@ -88,8 +88,11 @@ class Work:
     Attributes
     ----------
     source : DataSource or None
-    roles : dict of column to "numeric", "categorical" or "ignored"
-        Only where the expert overrides what the content suggests.
+    roles : dict of column to role
+        As in `opdt.discover`, only where the expert overrides what the content suggests, and for
+        all columns that are no features.
+    missing : tuple of str
+        Cells that mean that there is no value, in all columns.
     label : str or None
         The column that holds the classes.
     target : class or None
@@ -115,6 +118,7 @@ class Work:
 
     source: DataSource | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
     label: str | None = None
     target: Any = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -171,13 +175,13 @@ class Work:
             value = getattr(self, name)
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
                 raise InputError(f"'{name}' must be a mapping of names, got {value!r}.")
-        for column, kind in self.roles.items():
-            if kind not in KINDS:
-                raise InputError(
-                    f"the kind of column {column!r} must be one of {', '.join(KINDS)}, "
-                    f"got {kind!r}."
-                )
+        check_roles(self.roles, list(self.roles))
         object.__setattr__(self, "roles", dict(self.roles))
+        if not isinstance(self.missing, tuple) or not all(
+            isinstance(cell, str) and cell for cell in self.missing
+        ):
+            raise InputError(f"'missing' must be a list of texts, got {self.missing!r}.")
+        object.__setattr__(self, "missing", tuple(dict.fromkeys(self.missing)))
         object.__setattr__(self, "groups", {n: _members(n, g) for n, g in self.groups.items()})
 
     @property
@@ -187,8 +191,9 @@ class Work:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that the expert has taken out."""
-        return tuple(name for name, kind in self.roles.items() if kind == "ignored")
+        """Columns that no rule may use: keys, free text, and what the expert has taken out."""
+        wishes = check_roles(self.roles, list(self.roles))
+        return tuple(name for name, wish in wishes.items() if not wish.role.is_used)
 
     def change(self, **said: Any) -> Work:
         """The work after the expert has said something else; what it contradicts gives way.
@@ -245,9 +250,11 @@ class Work:
                 given["groups"] = groups
         if demands := self.demands():
             given["constraints"] = demands
-        roles = {n: k for n, k in self.roles.items() if k != "ignored" and n != self.label}
-        if roles:
+        gone = {*self.ignored, self.label}
+        if roles := {name: role for name, role in self.roles.items() if name not in gone}:
             given["roles"] = roles
+        if self.missing:
+            given["missing"] = list(self.missing)
         given["time_limit"] = self.time_limit
         return given
 

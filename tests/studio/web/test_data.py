@@ -75,7 +75,8 @@ def test_a_table_is_shown_and_its_columns_can_be_read_otherwise(page, tmp_path):
     wait_for(lambda: "marker" in text_of(page, "sentence"))
     assert "ill" in text_of(page, "balance")
     roles = page.find_elements("css selector", "[data-testid=kind]")
-    assert [each.get_property("value") for each in roles] == ["0", "1"]
+    chosen = "return arguments[0].selectedOptions[0].textContent"
+    assert [page.execute_script(chosen, each) for each in roles] == ["numeric", "categorical"]
     choose(page, "kind", "ignored")
     focused = "return document.activeElement.dataset.testid"
     assert page.execute_script(focused) == "kind"  # who chooses by keys stays where they are
@@ -160,6 +161,46 @@ def test_light_and_dark_are_remembered(page):
     wait_for(lambda: page.execute_script(style) == before)
 
 
+def test_every_role_is_offered_where_it_fits_with_its_reason(page, tmp_path):
+    """Keys and dates are found, a part of the date can be taken, and levels be put in order."""
+    sizes = ("small", "large", "middle")
+    rows = "\n".join(
+        f"C-{k:04d},2024-{1 + k % 12:02d}-05,{sizes[k % 3]},{9999 if k % 10 == 0 else v},{y}"
+        for k, (v, _, y) in enumerate(patients())
+    )
+    (tmp_path / "claims.csv").write_text(f"claim_id,paid on,size,value,outcome\n{rows}\n")
+    send(page, tmp_path / "claims.csv")
+    summary(page, "claims.csv")
+    choose(page, "label", "outcome")
+    wait_for(lambda: "value" in text_of(page, "sentence"))
+    lists = "return Array.from(document.querySelectorAll('[data-testid=kind]'), "
+    chosen = lists + "(each) => each.selectedOptions[0].textContent)"
+    assert page.execute_script(chosen) == ["id (not used)", "date", "categorical", "numeric"]
+    offered = lists + "(each) => Array.from(each.options, (o) => o.textContent))"
+    of_key, of_date, of_size, of_value = page.execute_script(offered)
+    assert {"categorical", "free text (not used)", "ignored"} < set(of_key)
+    assert {"date: month", "date: weekday"} < set(of_date)
+    assert "ordered" in of_size
+    assert not any("date" in each or "ordered" in each for each in of_value)
+    assert "all 60 values differ" in text_of(page, "why")
+    pick = """
+        const list = document.querySelectorAll("[data-testid=kind]")[arguments[0]];
+        list.value = Array.from(list.options).find((o) => o.textContent === arguments[1]).value;
+        list.dispatchEvent(new Event("change", {bubbles: true}));
+    """
+    page.execute_script(pick, 1, "date: month")
+    wait_for(lambda: "12 values" in text_of(page, "data-panel"))
+    page.execute_script(pick, 2, "ordered")
+    order = element(page, "order")
+    assert order.get_property("value") == "large<middle<small"
+    order.send_keys(Keys.CONTROL, "a")
+    order.send_keys("small<middle\n")
+    assert "'large' is missing" in said(page, "size")
+    field = element(page, "missing-values")
+    field.send_keys("9999\n")
+    wait_for(lambda: "6 missing" in text_of(page, "data-panel"))
+
+
 # -- hostile tables --------------------------------------------------------------------------------
 
 
@@ -242,8 +283,8 @@ def test_semicolons_and_decimal_commas_are_understood(page, tmp_path):
     (tmp_path / "excel.csv").write_text(f"Wert;Station;Befund\n{rows}\n", encoding="cp1252")
     send(page, tmp_path / "excel.csv")
     assert "3 columns" in summary(page, "excel.csv")
-    roles = page.find_elements("css selector", "[data-testid=kind]")
-    assert roles[0].get_property("value") == "0"  # numeric
+    chosen = "return document.querySelector('[data-testid=kind]').selectedOptions[0].textContent"
+    assert page.execute_script(chosen) == "numeric"
     choose(page, "label", "Befund")
     wait_for(lambda: "Wert" in text_of(page, "sentence"))
 

@@ -174,6 +174,9 @@ def test_the_rules_nearly_as_good_are_listed_and_can_be_pinned(page, tumours):
     train = tumours.solver.split(tumours.first).train
     found = opdt.rashomon_set(train.X, train.y, within=0.01, w=10.0, max_depth=2)
     assert text_of(page, "alternatives-facts") == found.facts()
+    levels = texts(page, "[data-testid=alternative-verdict]")
+    assert set(levels) <= {"Supported", "Weak", "Not supported"}
+    assert len(levels) == len(texts(page, "[data-testid=alternative]"))
     values = texts(page, "[data-testid=alternative] td:nth-child(2)")
     assert values == [f"{each.value:g}" for each in found.patterns]
     rows = texts(page, "[data-testid=alternative-rows]")

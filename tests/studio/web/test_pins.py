@@ -7,7 +7,7 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import choose, element, text_of, wait_for
 from opdt import rule_report
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_count, format_lift, format_share
 from opdt.studio.web.panels.pins import LONGEST_NOTE, rule_numbers
 from studio.web.opened import Asked, new_tab, open_dataset
 
@@ -27,7 +27,7 @@ def wines():
 
 
 def lines(page, testid: str, place: int = 0) -> list[list[str]]:
-    """The numbers of a rule: VI, precision, coverage and errors on training and held-out rows."""
+    """The numbers of a rule: VI, precision, lift, coverage and errors on both parts of the rows."""
     script = """
         const rule = document.querySelectorAll(`[data-testid="${arguments[0]}"]`)[arguments[1]];
         const cells = (line) => [...line.querySelectorAll("td b")].map((cell) => cell.textContent);
@@ -60,6 +60,7 @@ def expected(asked: Asked, rule, **said) -> list[list[str]]:
         [
             format_count(each.vi),
             format_share(each.precision),
+            format_lift(each.lift),
             format_share(each.coverage),
             f"{each.errors:,}",
         ]
@@ -73,6 +74,7 @@ def test_a_pinned_rule_stays_beside_the_present_one(page, wines):
     wait_for(lambda: sentences(page) == [first.to_english()])
     assert notes(page) == [NOTE]
     assert not element(page, "pin").is_enabled()  # it is pinned
+    wait_for(lambda: text_of(page, "pinned-verdict") == "Supported")
     assert lines(page, "pinned") == expected(wines, first)
     choose(page, "depth", "1")
     second = wines.discovered(max_depth=1).rule
@@ -146,7 +148,11 @@ def test_differences_have_a_sign_and_say_which_is_better():
     wide, narrow = (
         rule_report(Rule([Condition("age", ">=", least)], "ill"), X, y, w=2.0) for least in (15, 35)
     )
-    vi, precision, coverage, errors = rule_numbers(wide, narrow)
+    vi, precision, lift, coverage, errors = rule_numbers(wide, narrow)
+    assert (lift["text"], lift["detail"]) == (
+        format_lift(wide.lift),
+        f"all rows {format_share(wide.base_rate)}",
+    )
     assert vi["text"] == "2"  # 4 rows, one of them wrong at the price of 2
     assert "difference" not in vi  # the other has 2 rows and no error
     assert (precision["difference"], precision["tone"]) == ("−25.0 pp", "worse")

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from opdt.analysis.column_generation.loss import Loss, check_price
 from opdt.analysis.column_generation.run import ClassRun, Counts, Incumbent, generate
+from opdt.analysis.counts import with_verdicts
 from opdt.analysis.settings import build_problem, check_count
 from opdt.arguments import Groups, StructureLike, resolve_table, start_clock
 from opdt.errors import InputError
-from opdt.problem import Constraints
+from opdt.problem import CodedRule, Constraints, Problem
+from opdt.problem.evidence import evidence_of, evidence_of_rows
 from opdt.rules import RuleSet
 from opdt.solution import Budget, Clock, Status, StopReason
+from opdt.verdict import Evidence, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class RuleSetSolution:
     seconds : float
     iterations, columns, nodes : int
         Questions to the exact search, rules taken into account, nodes of the choice among them.
+    evidence : Evidence or None
+        What the rows say about the set as a whole; see `verdict`.
+    of_rules : tuple of Evidence
+        What they say about each of its rules.
     """
 
     rule_set: RuleSet
@@ -58,6 +67,23 @@ class RuleSetSolution:
     iterations: int
     columns: int
     nodes: int
+    evidence: Evidence | None = field(default=None, repr=False)
+    of_rules: tuple[Evidence, ...] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the rows speak for the set, of all sets of so many rules; None if it is empty."""
+        return judge(self.evidence) if self.rule_set.rules else None
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Whether the rows speak for each rule by itself."""
+        return tuple(map(judge, self.of_rules))
+
+    def __str__(self) -> str:
+        """The set, with the verdict on each rule and on the whole."""
+        said = [f"verdict: {self.verdict}", self.verdict.cure] if self.verdict else []
+        return "\n".join([with_verdicts(self.rule_set, self.verdicts), *said])
 
     @property
     def gap(self) -> float:
@@ -201,4 +227,16 @@ def _solution(
         iterations=counts.iterations,
         columns=counts.columns + sum(len(run.columns) for run in runs),
         nodes=counts.nodes,
+        **_evidence(problem, rules, n_classes=len(runs)),
     )
+
+
+def _evidence(problem: Problem, rules: list[CodedRule], n_classes: int) -> dict[str, Any]:
+    """What the rows say: each rule is one of all rules, and the set one of all sets."""
+    numbers = [n_classes * number for number in problem.n_rules]
+    each = tuple(evidence_of(problem, rule).among(*numbers) for rule in rules)
+    if not rules:
+        return {}
+    fires = np.any([problem.cover(rule.conditions) for rule in rules], axis=0)
+    whole = evidence_of_rows(problem, fires, rules[0].label)
+    return {"evidence": whole.among(*(n ** len(rules) for n in numbers)), "of_rules": each}

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from opdt.analysis.alternatives import Alternative, RashomonSet
 from opdt.analysis.rashomon_summary import RashomonSummary
-from opdt.report.formats import format_count, format_share
+from opdt.report import rule_report
+from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule
 from opdt.studio.outcome import Outcome
 from opdt.studio.session import Session
 from opdt.studio.solver import ALTERNATIVES_WITHIN
 from opdt.studio.tables import Loaded, Part
 from opdt.studio.web.panels.view import View
-from opdt.studio.web.panels.wording import rule_parts
+from opdt.studio.web.panels.wording import judged, rule_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel, short
 from opdt.studio.work import Work
+from opdt.verdict import SAME_ROWS, Verdict, judge
 
 PAGE = 6  # sets of rows that are shown at a time
 MOST_WAYS = 5  # other rules for the same rows that are shown
@@ -35,10 +37,11 @@ class AlternativesView(View, component=COMPONENTS / "studio_alternatives.js"):
 
 @dataclass(frozen=True)
 class Listed:
-    """Rules that cover the same rows: the first of them, and how its rows differ from the best."""
+    """Rules that cover the same rows: the first, how its rows differ from the best, the verdict."""
 
     best: Alternative
     rows: tuple[str, ...]
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ class _Alternatives:
             "revision": self._revision,
             "facts": _facts(listing.found),
             "sentence": listing.sentence,
+            "judged": SAME_ROWS,
             "rows": [self._row(place, each) for place, each in enumerate(shown, first)],
             "page": self._page,
             "last": last,
@@ -189,7 +193,9 @@ class _Alternatives:
             "parts": _parts(best.rule, outcome),
             "isRule": outcome is not None and best.rule == outcome.rule,
             "vi": format_count(best.value),
+            "verdict": judged(listed.verdict),
             "precision": format_share(best.precision),
+            "lift": format_lift(best.lift),
             "coverage": format_share(best.coverage),
             "errors": format_count(best.errors),
             "rows": listed.rows,
@@ -205,8 +211,16 @@ def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work
     assert work.label is not None
     split = loaded.split(work.label, held_out=work.held_out, seed=work.seed, ignored=work.ignored)
     own = rule.covers(split.train.source)
-    patterns = tuple(Listed(each, _rows(own, each.rule, split.train)) for each in found.patterns)
+    patterns = tuple(
+        Listed(each, _rows(own, each.rule, split.train), _verdict(each, split.held_out))
+        for each in found.patterns
+    )
     return Listing(found, patterns, exchange_sentence(found))
+
+
+def _verdict(listed: Alternative, part: Part | None) -> Verdict:
+    held = None if part is None else rule_report(listed.rule, part.source, part.labels)
+    return judge(listed.evidence, held_out=held)
 
 
 def _rows(own: NDArray[np.bool_], rule: Rule, part: Part) -> tuple[str, ...]:

@@ -167,9 +167,11 @@ class Field(ui.element):
             leading_events=not live,
         )
 
-    def _changed(self, event: Any) -> None:
+    async def _changed(self, event: Any) -> None:
         self._shown = str(event.args)
-        self._written(self._shown)
+        result = self._written(self._shown)
+        if inspect.isawaitable(result):
+            await result
 
     def show(self, value: str) -> None:
         """Show another text; nothing is done where the user has just written it."""

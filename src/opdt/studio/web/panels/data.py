@@ -8,11 +8,11 @@ from typing import Any
 
 from nicegui import ui
 
-from opdt.report.formats import format_count
 from opdt.studio.profiles import Profile
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded, datasets
-from opdt.studio.web.panels.controls import Dropdown
+from opdt.studio.web.panels.column_row import ColumnRow, say_reading
+from opdt.studio.web.panels.controls import Dropdown, Field
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import panel, short, words
 from opdt.studio.web.uploads import TABLE_ENDINGS, Complaint, Uploads, upload_button
@@ -20,7 +20,6 @@ from opdt.studio.work import Work
 
 PAGE = 8  # columns that are shown at a time
 PREVIEW_ROWS = 8
-_KINDS = {"numeric": "numeric", "categorical": "categorical", "ignored": "ignored"}
 _VIEWS = {"columns": "Columns", "rows": "First rows"}
 
 
@@ -38,7 +37,8 @@ class _DataPanel:
         self._sought = ""
         self._view = self._first_view()
         self._drawn: Any = None
-        self._rows: list[tuple[Profile, ui.element, Dropdown]] = []
+        self._rows: list[ColumnRow] = []
+        self._missing: Field | None = None
         with panel("Data", "data-panel", step=1):
             self._draw_sources(uploads, complain)
             self._reading = words("p", "Reading the table …", "studio-soft studio-small")
@@ -88,11 +88,12 @@ class _DataPanel:
     def _draw(self, _: object = None) -> None:
         loaded, work = self._session.loaded, self._session.work
         shown = (id(loaded), self._page, self._sought, self._view, work.label)
-        if self._drawn == shown:
-            self._show_roles()
+        if self._drawn == shown and all(row.show() for row in self._rows):
+            self._show_missing()
             return
         self._drawn = shown
         self._rows.clear()
+        self._missing = None
         self._body.clear()
         with self._body:
             if self._session.waiting is not None:
@@ -118,11 +119,13 @@ class _DataPanel:
         if not part:
             words("p", "No column has such a name.", "studio-soft")
         elif self._view == "columns":
-            self._draw_columns(part)
+            self._draw_columns(loaded, part)
         else:
             _draw_rows(loaded, part)
         if last:
             self._draw_pages(len(found), last)
+        if self._view == "columns":
+            self._draw_missing()
 
     def _draw_waiting(self, project: Work) -> None:
         """A project never holds the data; the expert has to open the same file again."""
@@ -161,51 +164,36 @@ class _DataPanel:
         button.props["aria-expanded"] = "true" if is_open else "false"
         button.props["data-testid"] = f"data-{view}"
 
-    def _draw_columns(self, part: Sequence[Profile]) -> None:
+    def _draw_columns(self, loaded: Loaded, part: Sequence[Profile]) -> None:
         with ui.element("div").classes("studio-scroll"), _table("Columns"):
             _heads("column", "read as", "what it holds")
             with ui.element("tbody"):
                 for profile in part:
-                    self._draw_column(profile)
-        self._show_roles()
+                    is_target = profile.name == self._session.work.label
+                    row = ColumnRow(self._session, loaded, profile.name, is_target=is_target)
+                    self._rows.append(row)
 
-    def _draw_column(self, profile: Profile) -> None:
-        row = ui.element("tr")
-        row.props["data-testid"] = "column"
-        with row:
-            with ui.element("th").classes("name").props("scope=row"):
-                _draw_name(short(profile.name))
-                with ui.element("div").classes("studio-small studio-counts"):
-                    words("span", _values(profile.distinct), "studio-soft")
-                    if profile.missing:
-                        words("span", f", {profile.missing:,} missing", "studio-missing")
-            with ui.element("td").classes("kind"):
-                if profile.name == self._session.work.label:
-                    words("span", "the target", "studio-badge")
-                else:
-                    self._rows.append((profile, row, self._draw_kind(profile)))
-            with ui.element("td"):
-                _draw_content(profile)
+    def _draw_missing(self) -> None:
+        """A field for words that stand for no value, in all columns."""
+        with ui.element("label").classes("studio-row studio-declared"):
+            words("span", "Cells that mean that there is no value")
+            self._missing = Field(
+                ", ".join(self._session.work.missing),
+                self._declare,
+                testid="missing-values",
+                key="missing-values",
+                label="Cells that mean that there is no value, separated by commas",
+                hint="9999, unknown",
+            )
 
-    def _draw_kind(self, profile: Profile) -> Dropdown:
-        return Dropdown(
-            _KINDS,
-            self._session.work.roles.get(profile.name, profile.kind),
-            lambda chosen: self._read_as(profile, chosen),
-            label=f"Read {short(profile.name)} as",
-            testid="kind",
-        )
+    async def _declare(self, text: str) -> None:
+        cells = tuple(cell.strip() for cell in text.split(",") if cell.strip())
+        await say_reading(self._session, missing=cells)
+        self._show_missing()
 
-    def _show_roles(self) -> None:
-        """The roles of the columns that are shown; nothing is made anew, so the focus stays."""
-        roles = self._session.work.roles
-        for profile, row, box in self._rows:
-            kind = roles.get(profile.name, profile.kind)
-            if kind == "ignored":
-                row.classes(add="studio-off")
-            else:
-                row.classes(remove="studio-off")
-            box.show(kind)
+    def _show_missing(self) -> None:
+        if self._missing is not None:
+            self._missing.show(", ".join(self._session.work.missing))
 
     def _draw_pages(self, n_found: int, last: int) -> None:
         first = self._page * PAGE
@@ -230,14 +218,6 @@ class _DataPanel:
         self._view = self._view if view is None else view
         self._draw()
 
-    def _read_as(self, profile: Profile, kind: str) -> bool:
-        roles = {n: k for n, k in self._session.work.roles.items() if n != profile.name}
-        loaded = self._session.loaded
-        # A column that would not be used is only used where it is said.
-        if kind != profile.kind or (loaded and not loaded.plan[profile.name].is_used):
-            roles[profile.name] = kind
-        return self._session.change(roles=roles)
-
 
 def _draw_summary(loaded: Loaded) -> None:
     missing = sum(each.missing for each in loaded.profiles)
@@ -250,54 +230,6 @@ def _draw_summary(loaded: Loaded) -> None:
         words("span", gone)
     for note in loaded.notes:
         words("p", note, "studio-note")
-
-
-def _draw_name(name: str) -> None:
-    """A name that may be broken after an underscore."""
-    *parts, last = name.split("_", 8)
-    with ui.element("div"):
-        for part in parts:
-            words("span", f"{part}_")
-            ui.element("wbr")
-        words("span", last)
-
-
-def _draw_content(profile: Profile) -> None:
-    """A small picture of the values, and the least, middle and largest or the most frequent."""
-    if profile.kind == "numeric":
-        with ui.element("div").classes("studio-holds"):
-            _draw_histogram(profile)
-            spread = " · ".join(dict.fromkeys((profile.low, profile.median, profile.high)))
-            words("span", spread, "studio-soft studio-number").props(
-                "title='least · median · largest'"
-            )
-        return
-    total = max(1, sum(profile.histogram))
-    with ui.element("div").classes("studio-holds"):
-        with ui.element("div").classes("studio-levels"):
-            for level, rows in profile.levels[:2]:
-                with ui.element("div").classes("studio-level"):
-                    ui.element("i").style(f"width: {100 * rows / total:.1f}%")
-                    words("span", f"{short(level, 40)}")
-        if profile.distinct > 2:
-            more = f"and {format_count(profile.distinct - 2)} more"
-            words("span", more, "studio-soft studio-small")
-
-
-def _draw_histogram(profile: Profile) -> None:
-    """Bars as one path, in a box of 12 by 4 units per bar's width."""
-    counts = profile.histogram or (0,)
-    top, width = max(1, *counts), 96 / len(counts)
-    path = "".join(
-        f"M{k * width:.1f} 24v-{max(1.0 if count else 0.0, 23 * count / top):.1f}"
-        f"h{width - 1:.1f}V24z"
-        for k, count in enumerate(counts)
-    )
-    picture = ui.element("svg").classes("studio-histogram")
-    picture.props("viewBox='0 0 96 24' preserveAspectRatio=none role=img")
-    picture.props["aria-label"] = f"{len(counts)} bars from {profile.low} to {profile.high}"
-    with picture:
-        ui.element("path").props["d"] = path
 
 
 def _draw_rows(loaded: Loaded, part: Sequence[Profile]) -> None:
@@ -327,7 +259,3 @@ def _heads(*titles: str) -> None:
         for title in titles:
             with ui.element("th").props("scope=col"):
                 words("span", title, "studio-cut")
-
-
-def _values(distinct: int) -> str:
-    return "1 value" if distinct == 1 else f"{distinct:,} values"

@@ -55,11 +55,11 @@ class Features:
     @property
     def key(self) -> tuple[Any, ...]:
         """Changes where the features or their roles do."""
-        return id(self.loaded), self.work.label, self.work.roles
+        return id(self.loaded), self.work.label, self.work.roles, self.work.missing
 
     def kind(self, name: str) -> str:
         """Numeric or categorical."""
-        return self.work.roles.get(name) or self.loaded.profile(name).kind
+        return str(self.loaded.readings.kind(name, self.work.roles.get(name), self.work.missing))
 
     def found(self, sought: str, among: Iterable[str] | None = None) -> list[str]:
         """The features whose names hold some letters."""

@@ -349,9 +349,10 @@ class GroupsPart:
         """Make groups of features that go together, beside those that are there."""
         asked, names = self._features.key, self._features.names
         frame = self._features.loaded.frame[names]
-        roles = {name: self._features.kind(name) for name in names}
+        work = self._features.work
+        plan = self._features.loaded.plan_for(work.roles, work.missing)
         self._tell("Looking for features that go together …")
-        answer = await run.io_bound(suggested_groups, frame, roles)
+        answer = await run.io_bound(suggested_groups, frame, plan)
         if answer is None or self._features.key != asked:
             return
         found, threshold = answer

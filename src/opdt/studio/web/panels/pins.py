@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from opdt.report import RuleReport
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule
 from opdt.studio.outcome import Comparison
 from opdt.studio.session import Session
 from opdt.studio.web.panels.view import View
-from opdt.studio.web.panels.wording import rule_parts
+from opdt.studio.web.panels.wording import judged, rule_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel
 
@@ -45,7 +45,7 @@ class _Pins:
         self._view.on("pin", self._pin)
         self._view.on("remove", self._remove)
         self._view.on("note", self._note)
-        for topic in ("outcome", "work", "pins"):
+        for topic in ("outcome", "verdict", "work", "pins"):
             listen(session, topic, self._show)
 
     def _show(self, _: object = None) -> None:
@@ -83,15 +83,18 @@ class _Pins:
         rules = []
         is_pinned = any(pinned.rule == now for pinned in session.work.pinned)
         if now is not None and not is_pinned:
-            rules.append(_row(now, None, numbers) | {"isNow": True})
+            row = _row(now, None, numbers)
+            rules.append(row | {"isNow": True, "verdict": judged(session.verdict)})
         measured = {each.rule: each for each in session.pins}
         gone = {*session.work.ignored, session.work.label}
         for pinned in session.work.pinned:
             is_whole = gone.isdisjoint(pinned.rule.features)
-            reports = _reports(measured.get(pinned.rule) if is_whole else None)
+            found = measured.get(pinned.rule) if is_whole else None
+            reports = _reports(found)
             is_now = pinned.rule == now
             row = _row(pinned.rule, pinned.note, reports, None if is_now else numbers)
-            rules.append(row | {"isNow": is_now})
+            verdict = session.verdict if is_now else None if found is None else found.verdict
+            rules.append(row | {"isNow": is_now, "verdict": judged(verdict)})
         return {
             "canPin": now is not None and not is_pinned,
             "isPinned": is_pinned,
@@ -126,7 +129,7 @@ def _row(
 
 
 def rule_numbers(report: RuleReport, than: RuleReport | None = None) -> list[dict[str, Any]]:
-    """VI, precision, coverage and errors as text, each with its difference to another rule's."""
+    """VI, precision, lift, coverage and errors as text, with the difference to another rule's."""
     low, high = (format_share(end) for end in report.interval)
     interval = f"{low} to {high}" if report.covered else "no row is covered"
     return [
@@ -136,6 +139,7 @@ def rule_numbers(report: RuleReport, than: RuleReport | None = None) -> list[dic
             "detail": interval,
             **_difference(report, than, "precision"),
         },
+        {"text": format_lift(report.lift), "detail": f"all rows {format_share(report.base_rate)}"},
         {
             "text": format_share(report.coverage),
             "detail": f"{report.covered:,} rows",

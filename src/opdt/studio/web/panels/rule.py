@@ -6,8 +6,7 @@ import asyncio
 from typing import Any
 
 from opdt.report import RuleReport
-from opdt.report.formats import format_count, format_seconds, format_share
-from opdt.report.rows import sentence
+from opdt.report.formats import format_count, format_lift, format_seconds, format_share
 from opdt.solution import Status, StopReason
 from opdt.studio.advance import Advance
 from opdt.studio.outcome import Outcome
@@ -15,11 +14,11 @@ from opdt.studio.session import Session
 from opdt.studio.web.panels.funnel import FunnelView, funnel_state
 from opdt.studio.web.panels.region import RegionView, region_state
 from opdt.studio.web.panels.view import View
-from opdt.studio.web.panels.wording import advice, sentence_parts
+from opdt.studio.web.panels.wording import advice, judged, sentence_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel
 from opdt.studio.work import MAX_SECONDS
-from opdt.verdict import Level, Verdict
+from opdt.verdict import Verdict
 
 # A search that takes less is over before anyone could read that it is under way.
 _SHOWN_AFTER = 0.3  # seconds
@@ -143,39 +142,26 @@ class _RulePanel:
         self._show_rule()
 
 
-# Green is for a rule that the rows speak for; that it is proven the best does not make it true.
-_TONES = {Level.SUPPORTED: "good", Level.WEAK: "open", Level.NOT_SUPPORTED: "bad"}
-
-
 def _told(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
     """What is said of an outcome."""
     solution = outcome.solution
     report = outcome.train
     dock = ""
     if report is not None:
-        judged = "" if verdict is None else f"{verdict.level}; "
+        said = "" if verdict is None else f"{verdict.level}; "
         dock = (
-            f"{judged}{format_share(report.precision)} precise, {report.covered:,} rows, "
+            f"{said}{format_share(report.precision)} precise, {report.covered:,} rows, "
             f"{outcome.badge}"
         )
     return {
         "parts": sentence_parts(outcome),
         "badge": outcome.badge if outcome.is_proven else _stopped(outcome),
         "tone": "" if outcome.is_proven else "open",
-        "verdict": None if verdict is None else _judged(verdict),
+        "verdict": judged(verdict),
         "proof": _proof(outcome),
         "advice": advice(outcome),
         "again": None if outcome.is_proven else _again_words(solution.stopped_by, outcome),
         "dock": dock,
-    }
-
-
-def _judged(verdict: Verdict) -> dict[str, str]:
-    return {
-        "tone": _TONES[verdict.level],
-        "level": str(verdict.level).capitalize(),
-        "reason": sentence(verdict.reason),
-        "cure": verdict.cure,
     }
 
 
@@ -240,11 +226,12 @@ def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
         "band": report.interval if known else None,
         "value": report.precision if known else None,
         "base": report.base_rate,
-        "baseText": f"{format_share(report.base_rate)} among all these rows",
+        "baseText": f"{format_share(report.base_rate)} among all these rows"
+        + (f"; lift {format_lift(report.lift)}" if known else ""),
         "figures": [
             ("Coverage", format_share(report.coverage), f"{report.covered:,} rows"),
             ("Errors", f"{report.errors:,}", f"of {report.covered:,} rows"),
-            ("VI", format_count(report.vi), costs),
+            ("VI", format_count(report.vi), f"{costs}; all rows: {format_count(report.vi_of_all)}"),
         ],
     }
 

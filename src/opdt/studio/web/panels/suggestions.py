@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opdt.analysis.groups_association import associations, clusters, columns_of
+from opdt.table import Plan
 
 MAX_FEATURES = 60  # every two of them are compared
 _MAX_ROWS = 2_000
@@ -13,7 +14,7 @@ _THRESHOLDS = (0.7, 0.5, 0.3)
 
 
 def suggested_groups(
-    frame: Any, roles: Mapping[str, str]
+    frame: Any, roles: Mapping[str, str] | Plan
 ) -> tuple[list[tuple[str, ...]], float | None]:
     """Features that go together, and how strongly at least; (none, None) where no two do.
 
@@ -21,7 +22,8 @@ def suggested_groups(
     ----------
     frame : pandas.DataFrame
         The features; of many rows, some are looked at.
-    roles : mapping of feature to "numeric" or "categorical"
+    roles : mapping of feature to role, or Plan
+        As in `opdt.discover`.
     """
     columns = columns_of(frame.iloc[:: max(1, len(frame) // _MAX_ROWS)], roles)
     matrix = associations(columns)

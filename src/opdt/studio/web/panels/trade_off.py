@@ -14,6 +14,7 @@ from opdt.studio.session import Session
 from opdt.studio.trade_off import MAX_POINTS, TradeOff, TradeOffPoint
 from opdt.studio.web.panels.controls import dropdown
 from opdt.studio.web.panels.view import View
+from opdt.studio.web.panels.wording import judged
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, field, panel, short, words
 
@@ -254,6 +255,7 @@ def _point(point: TradeOffPoint) -> dict[str, Any]:
         "counts": f"{correct:,} correct, {_errors(point.errors)}",
         "heldText": held,
         "pricesText": _prices(point),
+        "verdict": judged(point.verdict),
     }
 
 

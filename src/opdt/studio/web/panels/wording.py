@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from opdt.report.formats import format_count, format_share
+from opdt.report.rows import sentence as as_sentence
 from opdt.rules import Rule
 from opdt.solution import Status
 from opdt.studio.outcome import Outcome
 from opdt.studio.work import Work
+from opdt.verdict import Level, Verdict
 
+# Green is for a rule that the rows speak for; that it is proven the best does not make it true.
+_TONES = {Level.SUPPORTED: "good", Level.WEAK: "open", Level.NOT_SUPPORTED: "bad"}
 _AND, _THEN = " and ", ", then the class is "
+
+
+def judged(verdict: Verdict | None) -> dict[str, str] | None:
+    """A verdict for the page: its level and colour, the reason and the cure."""
+    if verdict is None:
+        return None
+    return {
+        "tone": _TONES[verdict.level],
+        "level": str(verdict.level).capitalize(),
+        "reason": as_sentence(verdict.reason),
+        "cure": verdict.cure,
+    }
 
 
 def sentence_parts(outcome: Outcome) -> list[tuple[str, str]]:

@@ -37,13 +37,16 @@ export default {
         <table class="studio-table ev-table" aria-label="Rules nearly as good">
           <thead><tr>
             <th scope="col">rule</th><th scope="col" class="n">VI</th><th scope="col" class="n">precision</th>
-            <th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
+            <th scope="col" class="n">lift</th><th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
             <th scope="col">rows</th><th scope="col"><span class="sr-only">pin</span></th>
           </tr></thead>
           <tbody v-for="row in it.rows" :key="row.place">
             <tr data-testid="alternative">
-              <th scope="row" class="ev-rule"><span v-for="[kind, text] in row.parts" :class="'rule-' + kind">{{ text }}</span></th>
-              <td class="n">{{ row.vi }}</td><td class="n">{{ row.precision }}</td><td class="n">{{ row.coverage }}</td>
+              <th scope="row" class="ev-rule"><span v-for="[kind, text] in row.parts" :class="'rule-' + kind">{{ text }}</span>
+                <span class="studio-badge ev-verdict" :class="row.verdict.tone" :title="row.verdict.reason"
+                  data-testid="alternative-verdict">{{ row.verdict.level }}</span></th>
+              <td class="n">{{ row.vi }}</td><td class="n">{{ row.precision }}</td><td class="n">{{ row.lift }}</td>
+              <td class="n">{{ row.coverage }}</td>
               <td class="n">{{ row.errors }}</td>
               <td class="ev-rows" data-testid="alternative-rows"><span class="studio-badge" v-if="row.isRule">the rule</span
                 ><template v-else><span v-for="words in row.rows">{{ words }}</span></template></td>
@@ -51,7 +54,7 @@ export default {
                 :aria-label="(row.pinned ? 'Pinned: ' : 'Pin: ') + say(row.parts)"
                 @click="$emit('pin', [it.revision, row.place, 0])">{{ row.pinned ? "Pinned" : "Pin" }}</button></td>
             </tr>
-            <tr v-if="row.ways.length" class="ev-ways"><td colspan="7">
+            <tr v-if="row.ways.length" class="ev-ways"><td colspan="8">
               <details data-testid="ways">
                 <summary>{{ row.also }}</summary>
                 <ul>
@@ -68,6 +71,7 @@ export default {
           </tbody>
         </table>
       </div>
+      <p class="studio-soft studio-small" v-if="it.rows.length">{{ it.judged }}</p>
       <div class="ev-pages" v-if="it.rows.length && it.last">
         <button type="button" class="rule-button" aria-label="Previous rules" data-testid="alternatives-previous"
           :disabled="it.page === 0" @click="$emit('page', it.page - 1)">‹</button>

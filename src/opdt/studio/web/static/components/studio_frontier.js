@@ -140,6 +140,7 @@ export default {
           <div>{{ tip.counts }}</div>
           <div v-if="tip.heldText">{{ tip.heldText }}</div>
           <div>{{ tip.pricesText }}</div>
+          <div v-if="tip.verdict" class="tip-verdict" :class="tip.verdict.tone">{{ tip.verdict.level }}</div>
           <p>{{ tip.rule }}</p>
         </div>
       </div>

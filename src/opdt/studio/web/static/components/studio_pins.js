@@ -37,13 +37,15 @@ export default {
         <table class="studio-table ev-table pins-table" aria-label="Pinned rules beside the present one">
           <thead><tr>
             <th scope="col">rows</th><th scope="col" class="n">VI</th><th scope="col" class="n">precision</th>
-            <th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
+            <th scope="col" class="n">lift</th><th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
           </tr></thead>
           <tbody v-for="rule in it.rules" :key="(rule.note === null ? 'now ' : '') + rule.key"
             :class="{ 'pins-now': rule.isNow }" :data-testid="rule.note === null ? 'present' : 'pinned'">
-            <tr class="pins-head"><th colspan="5" scope="rowgroup"><div>
+            <tr class="pins-head"><th colspan="6" scope="rowgroup"><div>
               <div class="pins-rule">
                 <span class="studio-badge" v-if="rule.isNow">present rule</span>
+                <span class="studio-badge ev-verdict" :class="rule.verdict.tone" :title="rule.verdict.reason"
+                  data-testid="pinned-verdict" v-if="rule.verdict">{{ rule.verdict.level }}</span>
                 <span class="ev-rule" data-testid="pinned-sentence"><span v-for="[kind, text] in rule.parts" :class="'rule-' + kind">{{ text }}</span></span>
                 <input v-if="rule.note !== null" class="studio-input pins-note" type="text" placeholder="note" autocomplete="off"
                   :aria-label="'Note on: ' + say(rule.parts)" data-testid="pinned-note" :maxlength="it.longest"
@@ -60,7 +62,7 @@ export default {
                 <small v-if="cell.detail">{{ cell.detail }}</small>
               </td>
             </tr>
-            <tr v-if="!rule.lines.length"><td colspan="5" class="studio-soft" data-testid="pinned-unmeasured"
+            <tr v-if="!rule.lines.length"><td colspan="6" class="studio-soft" data-testid="pinned-unmeasured"
               >Not measured: it needs a column that is no feature now.</td></tr>
           </tbody>
         </table>
