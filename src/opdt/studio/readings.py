@@ -12,9 +12,9 @@ from opdt.errors import InputError
 from opdt.studio.profiles import Profile, profile
 from opdt.table import Kind, Plan, Role
 from opdt.table.cleaning import PARTS
-from opdt.table.planning import kind_of, plan_raw
+from opdt.table.planning import plan_raw
 from opdt.table.raw import Raw
-from opdt.table.roles import ColumnPlan, check_missing, check_roles
+from opdt.table.roles import ColumnPlan, check_missing, check_roles, kind_of
 
 FREQUENT = 20  # levels that are kept where the rare ones are merged
 MOST_ORDERED = 20  # levels that a person can put in order
