@@ -143,7 +143,8 @@ def _check_names(first: Source, other: Source) -> None:
 def _layout(sources: Sequence[Source], name: str) -> Layout:
     families: dict[str, Source] = {}
     units: set[str] = set()
-    labelled, truth, zone, order = False, True, "", ()
+    labelled, truth, zone = False, True, ""
+    order: tuple[str, ...] = ()
     for source in sources:
         dtype = source.schema.field(name).type
         order = order or order_of(source.schema.field(name))
