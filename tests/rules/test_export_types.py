@@ -134,4 +134,5 @@ def test_instants_are_told_with_their_zone(tmp_path):
         answer = database.sql(f"SELECT {found[0].to_sql('duckdb')} FROM rows").fetchall()
     assert [int(fires) for (fires,) in answer] == late
     hours = discover(frame, "late", max_depth=1, target=1, roles={"t": "date:hour"})
-    assert str(hours.rule).startswith("IF hour of t (UTC) ")
+    cleaning = hours.plan["t"].cleaning
+    assert str(Condition("t", ">=", 16.5, cleaning)) == "hour of t (UTC) >= 16.5"

@@ -61,7 +61,7 @@ def settle(plan: Plan, schema: Schema, summary: Parts, scanner: Scanner) -> Plan
 
     Columns of one value, those that tell the class alone, and cells that cannot be read.
     """
-    known = {plan.name: plan for plan in plan}
+    known = {column.name: column for column in plan}
     for f, layout in enumerate(schema.features):
         if f in schema.idle:
             continue

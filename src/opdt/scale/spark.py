@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from inspect import signature
 from typing import Any
 
 import pyarrow as pa
@@ -60,8 +61,7 @@ class SparkScanner(Scanner):
         """The schema of the frame, which all partitions share."""
         if not self._sources:
             try:
-                types = _spark("pyspark.sql.pandas.types")
-                schema = types.to_arrow_schema(self._frame.schema)
+                schema = _arrow_schema(self._frame.schema)
                 n_parts = int(self._frame.rdd.getNumPartitions())
             except Exception as error:
                 raise _sentence(error) from None
@@ -131,6 +131,13 @@ class SparkScanner(Scanner):
         infos = [tracker.getStageInfo(stage) for stage in stages]
         done = [i.numCompletedTasks for i in infos if i is not None and i.numTasks == n_parts]
         return int(done[-1]) if done else 0
+
+
+def _arrow_schema(schema: Any) -> pa.Schema:
+    """The schema in Arrow's types; to newer versions the zone of instants must be said."""
+    convert = _spark("pyspark.sql.pandas.types").to_arrow_schema
+    zoned = "timezone" in signature(convert).parameters
+    return convert(schema, timezone="UTC") if zoned else convert(schema)
 
 
 # -- on the executors ------------------------------------------------------------------------

@@ -57,8 +57,8 @@ def needs_cells(sort: str, wish: Wish | None, *, named: bool = True) -> bool:
     """
     if wish is None:
         return sort == "text" and named
-    asks = wish.role in (Role.NUMERIC, Role.DATE, Role.YES_NO) or bool(wish.most or wish.order)
-    return sort == "text" or (sort == "category" and asks)
+    by_type = wish.role is Role.ORDERED and not wish.order  # the type may have an order
+    return sort == "text" or (sort == "category" and not by_type)
 
 
 def decide_typed(

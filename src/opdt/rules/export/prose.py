@@ -101,7 +101,7 @@ def _sorted(levels: frozenset[Any]) -> list[Any]:
 
 def _value(value: Any, zone: str = "") -> str:
     if isinstance(value, np.datetime64):
-        return format_date(value, zone).replace("T", " ")
+        return format_date(value, zone) if zone else format_date(value).replace("T", " ")
     return f"“{_visible(value)}”" if isinstance(value, str) else format_value(value)
 
 
