@@ -78,7 +78,8 @@ def trade_off(page: Any) -> None:
     choose(page, "target", "healthy")
     click(page, "dark")
     proven(page)
-    wait_for(lambda: "there are no others" in text_of(page, "frontier-note"), 200)
+    wait_for(lambda: "best at some price" in page.page_source)
+    wait_for(lambda: "looking for more" not in page.page_source)
     show(page, "price-slider", above=120)
     save(page, "studio-trade-off")
 
