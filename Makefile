@@ -1,15 +1,19 @@
 # Every target builds .venv and installs what it needs by itself; nothing has to be set up first.
 PYTHON  ?= python3
 MARKERS ?= not slow
+QUICK   := not (slow or browser or cluster or database or docs or process or property)
 WORKERS ?= auto
 ARGS    ?=
+
+# Tests start hundreds of processes; each would compile the package again if nothing were kept.
+export PYTHONDONTWRITEBYTECODE :=
 
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint kernels bench docs clean
+.PHONY: help demo test quick lint kernels bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,11 +24,17 @@ demo: $(VENV)/.stamp-run ## find a rule in real data and prove it the best
 test: $(VENV)/.stamp-test ## run the tests; MARKERS="slow or not slow" runs all, ARGS="-k word" some
 	@$(BIN)/pytest -m "$(MARKERS)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
+quick: $(VENV)/.stamp-test ## run what one runs while coding: no browser, cluster, process, page or random case
+	@$(BIN)/pytest -q -m "$(QUICK)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
+
 lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms \
+	  .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 
 kernels: $(VENV)/.stamp-test ## compile what the tests of the search run; they would do it themselves
 	@$(BIN)/pytest -q tests/engines/search/test_compilation.py tests/scale/test_search.py \

@@ -24,6 +24,53 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What a test needs beside Python is said once, by the folder or the fixture that it uses.
+FILES = {
+    "cluster": ("scale/test_dask.py", "scale/test_spark.py", "rules/test_lazy.py"),
+    "docs": ("test_documentation.py",),
+    "database": ("rules/test_sql_databases.py",),
+    "process": (
+        "baselines/test_contract.py",
+        "cli/test_app.py",
+        "engines/search/test_compilation.py",
+        "engines/search/test_processes.py",
+        "experiments/test_kill.py",
+        "experiments/test_runner.py",
+        "scale/test_local.py",
+        "studio/test_session.py",
+        "studio/test_takeaway.py",
+        "test_limits.py",
+    ),
+    "property": (  # those that draw their cases with NumPy; Hypothesis is known by itself
+        "analysis/test_both_paths.py",
+        "analysis/test_column_generation.py",
+        "analysis/test_path.py",
+        "analysis/test_permutation.py",
+        "engines/search/test_anytime.py",
+        "engines/search/test_collect.py",
+        "engines/search/test_search.py",
+        "engines/search/test_searcher.py",
+        "engines/test_exhaustive.py",
+        "scale/test_search.py",
+        "scale/test_search_cases.py",
+        "scale/test_search_refining.py",
+    ),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by what it needs, so that `-m` can leave it out."""
+    for item in items:
+        path = item.path.as_posix()
+        for mark, ends in FILES.items():
+            if path.endswith(ends):
+                item.add_marker(mark)
+        if "browser" in getattr(item, "fixturenames", ()) or "studio/web" in path:
+            item.add_marker("browser")
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("property")
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path | None:
     """The folder with the paper's data: OPDT_DATA, or the one beside the checkout; else None."""

@@ -15,7 +15,7 @@ import pytest
 
 from clocks import Ending
 from opdt.arguments import resolve_budget, resolve_constraints, resolve_structure
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.errors import InputError, MemoryLimit
 from opdt.problem import Constraints, Structure, write_structure

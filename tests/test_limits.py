@@ -81,9 +81,11 @@ def test_a_text_file_is_read_or_refused_before_it_is_unpacked(tmp_path, kind, li
         for _ in range(100 if refused else 1):
             file.write(block)
     told = answer(f"""
-        import polars  # which maps gigabytes for itself
+        import io
+        import polars, pyarrow.csv  # which map a gigabyte each for themselves
         from opdt.table import read_frame
         polars.DataFrame({{"x": range(1000)}}).sum()
+        pyarrow.csv.read_csv(io.BytesIO(b"x\\n" + b"1\\n" * 1000))
         allow({300 if refused else 1500})
         print(len(read_frame({str(path)!r})))
     """)

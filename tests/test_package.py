@@ -5,10 +5,12 @@ import importlib.resources
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 import opdt
 
@@ -32,9 +34,18 @@ def test_the_package_says_that_it_is_typed():
 
 
 def test_the_version_is_the_same_everywhere():
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     assert opdt.__version__ == importlib.metadata.version("opdt")
-    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [opdt.__version__]
+    assert recipe["context"]["version"] == opdt.__version__
+
+
+def test_the_recipe_for_conda_needs_what_the_package_needs():
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    python, *others = recipe["requirements"]["run"]
+    assert python == "python >=${{ python_min }}"
+    assert project["requires-python"] == f">={recipe['context']['python_min']}"
+    assert [text.replace(" ", "") for text in others] == project["dependencies"]
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +60,12 @@ def loaded_by_import() -> set[str]:
 def test_importing_opdt_does_not_load(package, loaded_by_import):
     assert "opdt" in loaded_by_import
     assert package not in loaded_by_import
+
+
+def test_the_page_of_the_api_lists_every_public_name():
+    """By the place where it is defined, and nothing that is not public."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (opdt\S*)$", page.partition("## Tables larger")[0], re.MULTILINE)
+    modules = {"baselines", "datasets", "plot", "__version__"}
+    public = {getattr(opdt, name) for name in opdt.__all__ if name not in modules}
+    assert sorted(listed) == sorted(f"{each.__module__}.{each.__qualname__}" for each in public)

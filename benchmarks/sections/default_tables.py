@@ -52,9 +52,14 @@ QUESTIONS = (
     Question("Ecdat", "Participation", "lfp"),
     Question("DAAG", "spam7", "yesno"),
     Question("openintro", "births14", "premie", ("weeks", "weight", "lowbirthweight")),
+    Question("openintro", "resume", "received_callback", ("job_ad_id", "firstname")),
+    Question("DAAG", "monica", "outcome", ("hosp",)),
     Question("modeldata", "attrition", "Attrition"),
     Question("modeldata", "credit_data", "Status"),
     Question("openintro", "email", "spam", ("time",)),
+    Question("modeldata", "stackoverflow", "Remote"),
+    Question("modeldata", "lending_club", "Class"),
+    Question("modeldata", "cells", "class", ("case",)),
     Question("modeldata", "mlc_churn", "churn"),
 )
 

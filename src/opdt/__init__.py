@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import typing
 
-from opdt.discover import discover
-from opdt.engines import engine_names
+from opdt.discovery import discover
+from opdt.engines import Engine, engine_names
 from opdt.errors import (
     EngineFailure,
     EngineUnavailable,
@@ -16,21 +16,30 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
-from opdt.problem import Constraints, FeatureGroups, Structure, read_structure, write_structure
+from opdt.problem import (
+    Constraints,
+    FeatureGroups,
+    Problem,
+    Structure,
+    read_structure,
+    write_structure,
+)
 from opdt.report import RuleReport, rule_report, vi_index
-from opdt.rules import Condition, Rule, RuleList, RuleSet, read_rule, write_rule
-from opdt.solution import Budget, Solution, Status
-from opdt.table import Table
+from opdt.rules import Condition, Op, Rule, RuleList, RuleSet, read_rule, write_rule
+from opdt.solution import Budget, Progress, Solution, Status
+from opdt.table import Plan, Role, Table
+from opdt.verdict import Verdict
 
 if typing.TYPE_CHECKING:
+    from opdt import baselines, datasets, plot
     from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
-    from opdt.analysis.claims import claim
-    from opdt.analysis.frontier import pareto_frontier
+    from opdt.analysis.claims import Claim, claim
+    from opdt.analysis.frontier import ParetoFrontier, pareto_frontier
     from opdt.analysis.groups import boruta_groups, correlation_groups, importance_groups
-    from opdt.analysis.intervals import holdout_report
-    from opdt.analysis.path import weight_path
-    from opdt.analysis.permutation import permutation_test
-    from opdt.analysis.stability import stability
+    from opdt.analysis.intervals import HoldoutReport, holdout_report
+    from opdt.analysis.path import WeightPath, weight_path
+    from opdt.analysis.permutation import PermutationTest, permutation_test
+    from opdt.analysis.stability import Stability, stability
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
@@ -43,12 +52,15 @@ __version__ = "0.1.0"
 __all__ = [
     "BSCCARTEngine",
     "Budget",
+    "Claim",
     "Condition",
     "Constraints",
+    "Engine",
     "EngineFailure",
     "EngineUnavailable",
     "ExhaustiveEngine",
     "FeatureGroups",
+    "HoldoutReport",
     "InputError",
     "MIPEngine",
     "MemoryLimit",
@@ -56,9 +68,16 @@ __all__ = [
     "OPDTClassifierCV",
     "OPDTRuleList",
     "OPDTRuleSet",
+    "Op",
     "OpdtError",
     "OpdtWarning",
+    "ParetoFrontier",
+    "PermutationTest",
+    "Plan",
+    "Problem",
+    "Progress",
     "RSCRULESEngine",
+    "Role",
     "Rule",
     "RuleList",
     "RuleReport",
@@ -66,14 +85,19 @@ __all__ = [
     "SearchEngine",
     "Searcher",
     "Solution",
+    "Stability",
     "Status",
     "Structure",
     "Table",
     "UnsupportedProblem",
+    "Verdict",
+    "WeightPath",
     "__version__",
+    "baselines",
     "boruta_groups",
     "claim",
     "correlation_groups",
+    "datasets",
     "discover",
     "diverse_rules",
     "engine_names",
@@ -81,6 +105,7 @@ __all__ = [
     "importance_groups",
     "pareto_frontier",
     "permutation_test",
+    "plot",
     "rashomon_set",
     "read_rule",
     "read_structure",
@@ -96,15 +121,21 @@ __all__ = [
 # scikit-learn and Numba take most of a second to import, so they wait until they are asked for.
 _LATER = {
     "BSCCARTEngine": "opdt.engines.bsccart",
+    "Claim": "opdt.analysis.claims",
     "ExhaustiveEngine": "opdt.engines.exhaustive",
+    "HoldoutReport": "opdt.analysis.intervals",
     "MIPEngine": "opdt.engines.mip",
     "OPDTClassifier": "opdt.estimators",
     "OPDTClassifierCV": "opdt.estimators",
     "OPDTRuleList": "opdt.estimators",
     "OPDTRuleSet": "opdt.estimators",
+    "ParetoFrontier": "opdt.analysis.frontier",
+    "PermutationTest": "opdt.analysis.permutation",
     "RSCRULESEngine": "opdt.engines.rscrules",
     "SearchEngine": "opdt.engines.search",
     "Searcher": "opdt.engines.search",
+    "Stability": "opdt.analysis.stability",
+    "WeightPath": "opdt.analysis.path",
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
@@ -118,9 +149,12 @@ _LATER = {
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
 }
+_MODULES = ("baselines", "datasets", "plot")
 
 
 def __getattr__(name: str) -> typing.Any:
+    if name in _MODULES:
+        return importlib.import_module(f"opdt.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'opdt' has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)

@@ -14,7 +14,7 @@ from engines.search.support import examples
 from opdt.analysis.frontier import pareto_frontier
 from opdt.analysis.path import weight_path
 from opdt.datasets import load
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.solution import Budget, StopReason

@@ -16,7 +16,7 @@ from analysis.enumerated import all_counts, arguments, has_decimals
 from engines.search.support import examples
 from opdt.analysis.path import weight_path
 from opdt.datasets import load
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.engines.prices import Pricer
 from opdt.engines.search import SearchEngine, Switches
 from opdt.errors import InputError

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdt.analysis.choosing import price_grid
 from opdt.analysis.path import weight_path
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.errors import InputError, OpdtWarning
 from opdt.estimators.classifier import OPDTClassifier
 from opdt.estimators.selection import OPDTClassifierCV

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from opdt.baselines import available_baselines, get_baseline
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.experiments.cell import Cell
 from opdt.experiments.comparison import METHODS
 from opdt.experiments.data import train_test, whole_table

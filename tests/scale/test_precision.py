@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.errors import InputError
 from opdt.problem import Problem
 from opdt.scale import discover_partitioned, prices

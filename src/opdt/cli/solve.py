@@ -6,7 +6,7 @@ from typing import Any
 
 from opdt.cli.console import SearchProgress
 from opdt.cli.group import INTERRUPTED, NO_RULE
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.solution import Budget, Solution, StopReason
 
 

@@ -24,7 +24,7 @@ class Dataset:
         Name in code.
     X : pandas.DataFrame
         Features, shape (n_rows, n_features): numeric columns as int64 or float64, categorical
-        columns as text.
+        columns as pandas categories of text.
     y : pandas.Series
         Class labels as words, shape (n_rows,).
     description : str

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opdt.arguments import StructureLike, is_partitioned, require_pyarrow, start_clock
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.engines import Engine
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows, weighed

@@ -18,7 +18,7 @@ from opdt.analysis.counts import count_rows
 from opdt.analysis.path import trace_path
 from opdt.analysis.settings import build_problem
 from opdt.arguments import StructureLike, resolve_constraints, resolve_table, start_clock
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer, as_price

@@ -7,7 +7,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from opdt.baselines import Baseline, best_rule, get_baseline
-from opdt.discover import discover
+from opdt.discovery import discover
 from opdt.experiments.cell import Cell, Record
 from opdt.experiments.data import train_test
 from opdt.rules import Rule, rule_to_dict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from numbers import Real
 from typing import Any
@@ -74,7 +74,7 @@ def _is_finite(value: Real) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """A test of one feature: `Condition("age", ">=", 41.5)`.
 
@@ -89,7 +89,7 @@ class Condition:
         What the column is compared with.
     cleaning : Cleaning, optional
         How the cells of the column become the values that are compared; the cells themselves if
-        left out. Conditions are equal that say the same of clean cells.
+        left out. How missing cells are spelled does not count when conditions are compared.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Condition:
     feature: str
     op: Op
     value: Any = None
-    cleaning: Cleaning | None = field(default=None, repr=False, compare=False)
+    cleaning: Cleaning | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.feature, str):
@@ -132,6 +132,16 @@ class Condition:
                 )
         object.__setattr__(self, "op", op)
         object.__setattr__(self, "value", value)
+
+    def _meaning(self) -> tuple[Any, ...]:
+        clean = None if self.cleaning is None else replace(self.cleaning, missing=())
+        return self.feature, self.op, self.value, None if clean == Cleaning() else clean
+
+    def __eq__(self, other: object) -> bool:
+        return self._meaning() == other._meaning() if isinstance(other, Condition) else False
+
+    def __hash__(self) -> int:
+        return hash(self._meaning())
 
     def _checked_threshold(self) -> Any:
         value = _plain(self.value)

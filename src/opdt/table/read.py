@@ -99,7 +99,8 @@ def read_frame(
         return delimited.load(text, date_order, as_text)
     except OpdtError:
         raise
-    except MemoryError:
+    except (MemoryError, SystemError):
+        # A SystemError is Python's own for an allocation that failed inside a library unnoticed.
         raise too_large(place) from None
     except Exception as error:
         # Each library has its own errors for a broken file; all mean the same here.

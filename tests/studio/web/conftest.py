@@ -1,4 +1,4 @@
-"""A server and a browser for the tests of a module, and a tab for each."""
+"""A server and a browser for all tests of a process, and a tab for each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from browser import chromium
 collect_ignore_glob = [] if find_spec("nicegui") else ["test_*.py"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         driver.set_window_size(1280, 900)
         yield driver
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory):
     from studio_server import running
 

@@ -24,6 +24,7 @@ def new_tab(browser: Any, url: str) -> Iterator[Any]:
         browser.close()
     browser.switch_to.window(browser.window_handles[0])
     browser.get("about:blank")
+    browser.get_log("browser")  # what other tests have left: pages whose server has ended complain
     browser.switch_to.new_window("tab")
     browser.get(url)
     element(browser, "upload")

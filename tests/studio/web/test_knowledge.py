@@ -58,6 +58,7 @@ def new_tab(browser, server):
         browser.close()
     browser.switch_to.window(browser.window_handles[0])
     browser.get("about:blank")
+    browser.get_log("browser")  # what other tests have left: pages whose server has ended complain
     browser.switch_to.new_window("tab")
     browser.get(server.url)
 
