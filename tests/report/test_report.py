@@ -13,8 +13,10 @@ import pytest
 
 from browser import chromium
 from opdt import OPDTClassifier, OPDTRuleList, OPDTRuleSet, discover
+from opdt.analysis.intervals import holdout_report
 from opdt.errors import InputError
 from opdt.report import report, rule_report
+from opdt.verdict import judge
 
 pytest.importorskip("jinja2", reason="a report needs jinja2")
 
@@ -158,6 +160,26 @@ def test_several_rules_have_a_page_with_their_numbers(model):
     first = rules.rules[0].covers(X_new)
     errors = int((first & (np.array(y_new) != rules.rules[0].label)).sum())
     assert f'<td class="n">{first.sum()}</td><td class="n">{errors}</td>' in html
+
+
+@pytest.mark.parametrize(
+    "model", [OPDTRuleList(w=3, max_rules=3), OPDTRuleSet(2, target="bad")], ids=["list", "set"]
+)
+def test_several_rules_have_a_verdict_each_by_the_rows_of_their_table(model):
+    X, y = clinic()
+    X_new, y_new = clinic(seed=4)
+    model.fit(X, y)
+    context = report(model, X, y, X_new, y_new).context
+    unseen, seen = (table["lines"] for table in context["several"]["tables"])
+    found = [step.evidence for step in model.steps_] if hasattr(model, "steps_") else []
+    found = found or list(model.solution_.of_rules)
+    rules = getattr(model, "rule_list_", None) or model.rule_set_
+    assert [line["verdict"] for line in seen[: len(found)]] == [judge(e).to_dict() for e in found]
+    held = holdout_report(rules.rules[0], X_new, y_new)
+    assert unseen[0]["verdict"] == judge(found[0], held_out=held).to_dict()
+    assert unseen[0]["lift"] == f"{held.precision / held.base_rate:.2f}"
+    assert seen[-1]["verdict"] is None  # what is left is no finding
+    assert (context["verdict"] is None) == isinstance(model, OPDTRuleList)
 
 
 def test_several_rules_of_hostile_data_are_only_text():
