@@ -34,7 +34,7 @@ if typing.TYPE_CHECKING:
     from opdt import baselines, datasets, plot
     from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
     from opdt.analysis.claims import Claim, claim
-    from opdt.analysis.demands import coverage_path, precision_path
+    from opdt.analysis.demands import DemandPath, coverage_path, precision_path
     from opdt.analysis.frontier import ParetoFrontier, pareto_frontier
     from opdt.analysis.groups import boruta_groups, correlation_groups, importance_groups
     from opdt.analysis.intervals import HoldoutReport, holdout_report
@@ -56,6 +56,7 @@ __all__ = [
     "Claim",
     "Condition",
     "Constraints",
+    "DemandPath",
     "Engine",
     "EngineFailure",
     "EngineUnavailable",
@@ -125,6 +126,7 @@ __all__ = [
 _LATER = {
     "BSCCARTEngine": "opdt.engines.bsccart",
     "Claim": "opdt.analysis.claims",
+    "DemandPath": "opdt.analysis.demands",
     "ExhaustiveEngine": "opdt.engines.exhaustive",
     "HoldoutReport": "opdt.analysis.intervals",
     "MIPEngine": "opdt.engines.mip",
