@@ -67,11 +67,12 @@ class Reading(IntFlag):
     DMY = 128
     MDY = 256
     DAY = 512  # a date without a time of day
+    DOT = 1024  # a date such as 1.2.2024, which begins with the day unless the cells say otherwise
 
     @property
     def is_text(self) -> bool:
         """Whether there is no way to read all cells but as text, as they stand."""
-        return not self & ~(Reading.DAY | Reading.SLASH)
+        return not self & ~(Reading.DAY | Reading.SLASH | Reading.DOT)
 
 
 ANY = reduce(or_, Reading)  # of a missing cell
@@ -146,6 +147,8 @@ def settled(found: Reading, order: str | None = None) -> Reading:
         return found & (Reading.ISO | Reading.DAY)
     orders = [Reading[name.upper()] for name in ORDERS if order in (None, name)]
     possible = [one for one in orders if one in found]
+    if Reading.DOT in found and Reading.DMY in possible:
+        possible = [Reading.DMY]
     return found & (possible[0] | Reading.DAY) if len(possible) == 1 else TEXT
 
 
@@ -328,6 +331,7 @@ def _slash(orders: Orders | None) -> Reading:
     found = Reading.SLASH
     found |= Reading.DMY if orders.day_first else TEXT
     found |= Reading.MDY if orders.month_first else TEXT
+    found |= Reading.DOT if orders.dotted else TEXT
     return found | (Reading.DAY if orders.day_only else TEXT)
 
 

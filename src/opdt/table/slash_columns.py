@@ -24,6 +24,7 @@ class _Parts(NamedTuple):
     year: Whole
     clock: Whole
     has_clock: NDArray[np.bool_]
+    dotted: bool  # all of them
 
 
 def orders(column: pa.ChunkedArray) -> Orders | None:
@@ -35,7 +36,9 @@ def orders(column: pa.ChunkedArray) -> Orders | None:
     month_first = _is_date(parts.two, parts.one, parts.year)
     if not (day_first | month_first).all():
         return None
-    return Orders(bool(day_first.all()), bool(month_first.all()), not parts.has_clock.any())
+    return Orders(
+        bool(day_first.all()), bool(month_first.all()), not parts.has_clock.any(), parts.dotted
+    )
 
 
 def moments(column: pa.ChunkedArray, *, day_first: bool) -> pa.Array:
@@ -72,7 +75,8 @@ def _parts(column: pa.ChunkedArray) -> _Parts | None:
     days = pc.replace_substring_regex(cells, "[ T].*$", "")
     numbers = pc.split_pattern_regex(days, "[/.-]").flatten().cast(pa.int64()).to_numpy()
     one, two, year = numbers.reshape(-1, 3).T
-    return _Parts(at, one, two, year, *_clock(cells))
+    dotted = pc.all(pc.match_substring_regex(days, r"\."), min_count=0).as_py()
+    return _Parts(at, one, two, year, *_clock(cells), dotted)
 
 
 def _clock(cells: pa.Array) -> tuple[Whole, NDArray[np.bool_]]:

@@ -14,11 +14,15 @@ _CELL = re.compile(f"({MARKS})({CLOCK})")
 
 
 class Orders(NamedTuple):
-    """Whether all cells are dates with the day first, with the month first; without a time."""
+    """Whether all cells are dates with the day first, with the month first; without a time.
+
+    `dotted` are those like 1.2.2024: where both orders are possible, the day comes first.
+    """
 
     day_first: bool
     month_first: bool
     day_only: bool
+    dotted: bool
 
 
 def cell_orders(cell: str) -> Orders | None:
@@ -30,7 +34,7 @@ def cell_orders(cell: str) -> Orders | None:
     day_first, month_first = _is_date(one, two, year), _is_date(two, one, year)
     if not (day_first or month_first):
         return None
-    return Orders(day_first, month_first, not found[2])
+    return Orders(day_first, month_first, not found[2], "." in found[1])
 
 
 def cell_moment(cell: str, *, day_first: bool) -> dt.datetime | None:
