@@ -21,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 # Pages that take half a minute and more; what they show is tested elsewhere, too.
-LONG_PAGES = {"big-data.md", "rule-sets.md"}
+LONG_PAGES = {"big-data.md", "choose-w.md", "rule-sets.md"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 RUN = {"opdt", "python", "cat", "head"}

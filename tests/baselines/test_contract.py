@@ -82,6 +82,7 @@ def test_another_seed_may_give_other_rules_and_leaves_the_generators_alone(name)
     assert any(each != results[0] for each in results)
 
 
+@pytest.mark.slow
 def test_rules_do_not_depend_on_how_text_is_hashed():
     names = [name for name in SEEDED if name in available_baselines()]
     if not names:

@@ -58,7 +58,7 @@ def test_a_configured_engine_survives_cloning_and_fits(engine, data):
     if isinstance(engine, MIPEngine):
         pytest.importorskip("highspy")
     X, y = data
-    model = clone(OPDTClassifier(w=3, engine=engine, time_limit=20))
+    model = clone(OPDTClassifier(w=3, engine=engine, time_limit=8))
     assert model.engine == engine
     model.fit(X, y)
     best = discover(X, y, w=3, engine="exhaustive").value
@@ -78,6 +78,6 @@ def test_the_tree_of_a_solution_can_be_drawn_and_walked(engine, data):
     if engine == "mip":
         pytest.importorskip("highspy")
         engine = MIPEngine(solver="highs", formulation="paper")
-    solution = discover(*data, w=3, engine=engine, time_limit=20)
+    solution = discover(*data, w=3, engine=engine, time_limit=5)
     tree = solution.details if isinstance(solution.details, SplitTree) else solution.details.tree
     assert isinstance(tree, SplitTree)

@@ -108,6 +108,7 @@ def test_executors_find_the_rules_of_larger_tables(spark: Any, first: int) -> No
         check_case(seed, lambda parts: frame_of(spark, parts), uniform=True)
 
 
+@pytest.mark.slow
 def test_more_partitions_than_come_to_the_driver(spark: Any) -> None:
     table = random_rows(400, 600)
     told: list[Progress] = []

@@ -84,7 +84,7 @@ def test_a_time_limit(engine: SearchEngine, seconds: float, threads: int) -> Non
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_node_limit(engine: SearchEngine, nodes: int, threads: int) -> None:
     problem = noise()
-    solution = engine.solve(problem, Budget(nodes=nodes, threads=threads, seconds=60))
+    solution = engine.solve(problem, Budget(nodes=nodes, threads=threads, seconds=300))
     check(problem, solution, optimum(problem))
     assert solution.stopped_by is StopReason.NODES
 

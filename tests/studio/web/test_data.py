@@ -225,6 +225,7 @@ def test_names_and_values_are_only_ever_text(page, tmp_path):
     assert page.execute_script("return document.querySelectorAll('main img').length") == 0
 
 
+@pytest.mark.slow
 def test_two_thousand_columns_stay_usable(page, tmp_path):
     draw = random.Random(2)
     head = ",".join([*(f"gene {k}" for k in range(1999)), "outcome"])

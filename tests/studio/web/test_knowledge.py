@@ -422,6 +422,7 @@ def test_names_of_features_and_groups_are_only_ever_text(browser, server, tmp_pa
     assert browser.title == "opdt Studio"
 
 
+@pytest.mark.slow
 def test_two_thousand_features_stay_usable(browser, server, tmp_path):
     draw = random.Random(2)
     head = ",".join([*(f"gene {k}" for k in range(1999)), "outcome"])

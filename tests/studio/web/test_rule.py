@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from browser import choose, element, text_of, wait_for
+from browser import choose, click, element, text_of, wait_for
 from opdt import Condition, Rule
 from opdt.report.formats import format_count, format_share
 from opdt.studio.web.panels.wording import advice, rule_parts
@@ -159,13 +159,18 @@ def test_a_deep_search_can_be_stopped_and_tells_what_is_known(page):
     open_dataset(page, "tumours")
     before = text_of(page, "sentence")
     choose(page, "depth", "4")
-    words = wait_for(lambda: "best VI" in (told := text_of(page, "search-words")) and told)
-    assert text_of(page, "sentence") == before  # until there is another
+
+    def searching():
+        sentence, words = text_of(page, "sentence"), text_of(page, "search-words")
+        return "best VI" in words and (sentence, words)
+
+    sentence, words = wait_for(searching)
+    assert sentence == before  # until there is another
     value, bound = (
         float(each.replace(",", "")) for each in re.findall(r"(?:far|above) ([\d.,]+\d)", words)
     )
     assert value <= bound
-    element(page, "stop").click()
+    click(page, "stop")
     wait_for(lambda: text_of(page, "badge").startswith("stopped after "))
     assert "best so far" in text_of(page, "badge")
     proof = text_of(page, "proof")
@@ -176,8 +181,8 @@ def test_a_deep_search_can_be_stopped_and_tells_what_is_known(page):
     assert value <= bound
     assert gap == pytest.approx(bound - value)
     assert not page.find_elements("css selector", "[data-testid=searching]")
-    element(page, "again").click()
-    element(page, "stop").click()
+    click(page, "again")
+    click(page, "stop")
     wait_for(lambda: text_of(page, "badge").startswith("stopped after "))
     choose(page, "depth", "2")
     wait_for(lambda: text_of(page, "sentence") == before)

@@ -289,6 +289,7 @@ def test_heart_failure_as_a_file(browser, server, tmp_path):
         wait_for(lambda: _pinned(page) == 2)
 
 
+@pytest.mark.slow
 def test_german_credit_as_built_in_data(browser, server, tmp_path):
     with new_tab(browser, server.url) as page:
         expert = Expert(page, load_dataset("german"), "credit_risk", "bad")
