@@ -222,6 +222,7 @@ def test_class_weights_give_no_false_alarm():
 EDGES = np.array([0.05, 0.1, 0.25, 0.5, 1.0])
 
 
+@pytest.mark.slow
 def test_p_values_of_shuffled_labels_are_uniform():
     p_values = []
     for seed in range(200):

@@ -37,7 +37,7 @@ def data():
 def test_an_engine_is_taken_by_name(name, data):
     if name == "mip":
         pytest.importorskip("pyscipopt")
-    solution = discover(*data, w=3, engine=name)
+    solution = discover(*data, w=3, engine=name, time_limit=5)
     best = discover(*data, w=3, engine="exhaustive")
     assert solution.value <= best.value <= solution.bound
 

@@ -253,6 +253,7 @@ def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing() -> None:
         check_a_lost_worker(client)
 
 
+@pytest.mark.slow
 def test_a_worker_that_nobody_replaces_changes_nothing_either() -> None:
     with cluster_of(0) as client:
         address = client.scheduler.address

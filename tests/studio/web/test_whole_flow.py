@@ -267,6 +267,7 @@ def _ground(page: Any) -> list[int]:
 # -- the two tables of the paper -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_heart_failure_as_a_file(browser, server, tmp_path):
     table = tmp_path / "heart failure.csv"
     load_dataset("heart_failure").frame.to_csv(table, index=False)
@@ -289,7 +290,6 @@ def test_heart_failure_as_a_file(browser, server, tmp_path):
         wait_for(lambda: _pinned(page) == 2)
 
 
-@pytest.mark.slow
 def test_german_credit_as_built_in_data(browser, server, tmp_path):
     with new_tab(browser, server.url) as page:
         expert = Expert(page, load_dataset("german"), "credit_risk", "bad")
