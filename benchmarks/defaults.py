@@ -25,7 +25,7 @@ from publish import machine_line, replaced
 from sections.default_tables import QUESTIONS, Question, load_table
 
 from opdt import OPDTRuleList, Table, discover
-from opdt.analysis.counts import count_rows
+from opdt.analysis.counts import counts_on
 from opdt.baselines import get_baseline
 from opdt.baselines.base import cover
 from opdt.problem import class_code
@@ -114,7 +114,7 @@ def measure(X: Any, y: Any, seed: int, method: str) -> Record:
     label = None if rule is None else rule.label
     record["rare"] = label == table.classes[class_code(table, RARE)]
     for name, frame, labels in (("train", X_train, y_train), ("test", X_test, y_test)):
-        covered, errors, rows = next(iter(count_rows([rule], frame, labels)))
+        covered, errors, rows = next(iter(counts_on([rule], frame, labels)))
         base = float(np.mean(labels == label)) if label is not None else 0.0
         record[name] = {"covered": covered, "errors": errors, "rows": rows, "base": base}
     return record | {"rule": None if rule is None else str(rule)}

@@ -18,10 +18,10 @@ from opdt.analysis.column_generation import best_rule_set
 from opdt.analysis.covering import sequential_covering
 from opdt.analysis.intervals import holdout_report
 from opdt.analysis.permutation import permutation_test
+from opdt.counts import RuleCounts
 from opdt.problem import Problem
 from opdt.verdict import (
     LEVEL,
-    Counts,
     Evidence,
     Level,
     Verdict,
@@ -31,9 +31,14 @@ from opdt.verdict import (
 )
 from strategies import small_problems
 
-STRONG = Evidence(Counts(500, 250, 100, 98), n_rules=10**6, n_forms=200)
-MIDDLE = Evidence(Counts(500, 250, 15, 15), n_rules=10**6, n_forms=200)
-FEW = Evidence(Counts(500, 250, 4, 4), n_rules=10**6, n_forms=200)
+
+def counted(n_rows: int, n_class: int, covered: int, correct: int) -> RuleCounts:
+    return RuleCounts(n_rows, n_class, covered, covered - correct)
+
+
+STRONG = Evidence(counted(500, 250, 100, 98), n_rules=10**6, n_forms=200)
+MIDDLE = Evidence(counted(500, 250, 15, 15), n_rules=10**6, n_forms=200)
+FEW = Evidence(counted(500, 250, 4, 4), n_rules=10**6, n_forms=200)
 
 
 def chance(p_value, hits=5):
@@ -42,8 +47,12 @@ def chance(p_value, hits=5):
 
 # -- levels ----------------------------------------------------------------------------------------
 
-GOOD, LEVEL_WITH, BAD = Counts(200, 100, 40, 38), Counts(200, 100, 40, 24), Counts(200, 100, 40, 18)
-FADED, MUTE = Counts(2000, 1000, 400, 260), Counts(200, 100, 2, 2)
+GOOD, LEVEL_WITH, BAD = (
+    counted(200, 100, 40, 38),
+    counted(200, 100, 40, 24),
+    counted(200, 100, 40, 18),
+)
+FADED, MUTE = counted(2000, 1000, 400, 260), counted(200, 100, 2, 2)
 RARE, COMMON, CUT = chance(0.01, 0), chance(0.4), chance(2 / 9, 0)
 
 
@@ -66,7 +75,7 @@ RARE, COMMON, CUT = chance(0.01, 0), chance(0.4), chance(2 / 9, 0)
         (STRONG, FADED, None, "weak"),
         (STRONG, MUTE, None, "weak"),
         (FEW, MUTE, None, "not supported"),
-        (STRONG, Counts(0, 0, 0, 0), None, "weak"),
+        (STRONG, counted(0, 0, 0, 0), None, "weak"),
         (STRONG, GOOD, RARE, "supported"),
         (STRONG, GOOD, COMMON, "weak"),
         (MIDDLE, LEVEL_WITH, RARE, "weak"),
@@ -87,12 +96,12 @@ def test_all_that_can_speak_must_speak_for_the_rule(training, held_out, test, le
 def test_the_cure_names_what_would_be_enough():
     assert "min_coverage=30" in judge(FEW).cure
     assert "opdt test" in judge(MIDDLE).cure
-    frequent = Evidence(Counts(500, 450, 20, 20), n_rules=10**6, n_forms=200)
+    frequent = Evidence(counted(500, 450, 20, 20), n_rules=10**6, n_forms=200)
     needed = frequent.needed
     assert f"min_coverage={needed}" in judge(frequent).cure
-    enough = Evidence(Counts(100_000, 90_000, needed, needed), frequent.n_rules, frequent.n_forms)
+    enough = Evidence(counted(100_000, 90_000, needed, needed), frequent.n_rules, frequent.n_forms)
     assert judge(enough).level is Level.SUPPORTED
-    assert "too few" in judge(Evidence(Counts(20, 18, 5, 5), 10**6, 200)).cure
+    assert "too few" in judge(Evidence(counted(20, 18, 5, 5), 10**6, 200)).cure
 
 
 @pytest.mark.parametrize("data", [None, "weak", {}, {"level": "true"}, {"level": ["weak"]}, [1]])
@@ -115,13 +124,13 @@ def test_fishers_test_is_that_of_scipy(data):
     least = max(0, covered - (n_rows - n_class))
     correct = data.draw(st.integers(least, min(covered, n_class)))
     expected = hypergeom.sf(correct - 1, n_rows, n_class, covered)
-    found = fisher_p_value(Counts(n_rows, n_class, covered, correct))
+    found = fisher_p_value(counted(n_rows, n_class, covered, correct))
     assert math.isclose(found, expected, rel_tol=1e-8, abs_tol=1e-300)
 
 
 def test_fishers_test_of_very_many_rows_ends():
-    assert fisher_p_value(Counts(10**9, 5 * 10**8, 10**8, 5 * 10**7 + 10**5)) < 1e-60
-    assert fisher_p_value(Counts(10**9, 5 * 10**8, 10**8, 5 * 10**7)) > 0.4
+    assert fisher_p_value(counted(10**9, 5 * 10**8, 10**8, 5 * 10**7 + 10**5)) < 1e-60
+    assert fisher_p_value(counted(10**9, 5 * 10**8, 10**8, 5 * 10**7)) > 0.4
 
 
 @given(st.integers(1, 200), st.integers(0, 200), st.integers(1, 10**9))
@@ -223,7 +232,7 @@ def test_a_few_rows_without_an_error_are_not_supported(rows, share):
 
 def test_a_rule_for_all_rows_says_nothing():
     solution = opdt.discover({"a": [1, 2, 3, 4, 5]}, [0, 1, 1, 1, 1], w=1.5, max_depth=1, target=1)
-    assert judge(Evidence(Counts(5, 4, 5, 4), 10, 10)).reason.endswith("so that it says nothing")
+    assert judge(Evidence(counted(5, 4, 5, 4), 10, 10)).reason.endswith("so that it says nothing")
     assert solution.verdict.level is Level.NOT_SUPPORTED
 
 
@@ -260,7 +269,7 @@ def test_rows_count_once_whatever_they_weigh():
     X, y = {"a": [1, 2, 3, 4]}, [0, 0, 1, 1]
     heavy = opdt.discover(X, y, sample_weight=[1000.0, 1000.0, 1000.0, 0.0], max_depth=1)
     counts = heavy.evidence.counts
-    assert counts == Counts(3, 2, 2, 2)
+    assert counts == counted(3, 2, 2, 2)
 
 
 def test_partitions_say_the_same(tmp_path):
@@ -296,7 +305,7 @@ def test_every_alternative_has_the_evidence_of_its_own_rows(weights):
     for each in found:
         fires, right = each.rule.covers(X), y == each.rule.label
         some = (fires | True, right, fires, fires & right)
-        assert each.evidence.counts == Counts(*(int(rows.sum()) for rows in some))
+        assert each.evidence.counts == counted(*(int(rows.sum()) for rows in some))
         assert each.lift == pytest.approx(right[fires].mean() / right.mean())
         assert str(each.verdict.level) in str(found)
     assert found.columns()["verdict"] == [str(each.verdict.level) for each in found]
@@ -329,7 +338,7 @@ def test_a_rule_set_is_judged_as_one_of_all_sets():
     fires = found.rule_set.covers(X)
     right = y == "ill"
     some = (fires | True, right, fires, fires & right)
-    assert found.evidence.counts == Counts(*(int(rows.sum()) for rows in some))
+    assert found.evidence.counts == counted(*(int(rows.sum()) for rows in some))
     assert found.verdict.level is Level.SUPPORTED
     assert f"verdict: {found.verdict}" in str(found)
 

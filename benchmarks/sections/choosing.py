@@ -20,7 +20,7 @@ from common import Grid, Log, Record
 from sklearn.model_selection import train_test_split
 from tables import by_dataset
 
-from opdt.analysis.counts import count_rows
+from opdt.analysis.counts import counts_on
 from opdt.datasets import load
 from opdt.errors import OpdtWarning
 from opdt.estimators.classifier import OPDTClassifier
@@ -72,7 +72,7 @@ def measure(data: Any, seed: int, price: float, settings: Wanted) -> Record:
         rules = {"plain": plain, "chosen": model.rule_, "best": best and fit(X, y, best, settings)}
     record: Record = {"dataset": data.name, "seed": seed, "price": price, "new_rows": len(y_new)}
     for name, (covered, errors, _) in zip(
-        rules, count_rows(rules.values(), X_new, y_new), strict=True
+        rules, counts_on(rules.values(), X_new, y_new), strict=True
     ):
         record |= {
             f"{name}_vi": covered - price * errors,

@@ -40,7 +40,9 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from opdt.counts import RuleCounts
 
 LEVEL = 0.05  # of every test
 KEPT = 0.5  # the part of its advantage over the base rate that a rule must keep on held-out rows
@@ -88,26 +90,6 @@ class Verdict:
         return {name: str(value) for name, value in asdict(self).items()}
 
 
-class Counted(Protocol):
-    """Rows, those of the rule's class, covered rows, and those of its class among them."""
-
-    @property
-    def n_rows(self) -> int:
-        """All rows."""
-
-    @property
-    def n_class(self) -> int:
-        """Rows of the rule's class."""
-
-    @property
-    def covered(self) -> int:
-        """Rows on which the rule fires."""
-
-    @property
-    def correct(self) -> int:
-        """Covered rows of the rule's class."""
-
-
 class ChanceTest(Protocol):
     """A permutation test of the search: its p-value, and permutations with a rule as good."""
 
@@ -120,22 +102,13 @@ class ChanceTest(Protocol):
         """Permutations with a rule as good."""
 
 
-class Counts(NamedTuple):
-    """Rows without weights, as whole numbers; see `Counted`."""
-
-    n_rows: int
-    n_class: int
-    covered: int
-    correct: int
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What the rows that a rule was found on say, and what it was chosen from.
 
     Attributes
     ----------
-    counts : Counts
+    counts : RuleCounts
         On the training rows.
     n_rules : int
         At least as many as the search could choose from, over all classes.
@@ -143,14 +116,14 @@ class Evidence:
         The same with one threshold for each feature and direction: rules that differ in more.
     """
 
-    counts: Counts
+    counts: RuleCounts
     n_rules: int
     n_forms: int
 
     @property
     def base_rate(self) -> float:
         """The share of the rule's class in all rows."""
-        return self.counts.n_class / self.counts.n_rows
+        return self.counts.base_rate
 
     @property
     def p_value(self) -> float:
@@ -172,10 +145,7 @@ class Evidence:
     @property
     def lift(self) -> float:
         """How many times more frequent the class is under the rule than in all rows."""
-        counts = self.counts
-        if not (counts.covered and counts.n_class):
-            return math.nan
-        return counts.correct / counts.covered / self.base_rate
+        return self.counts.lift
 
     def among(self, n_lists: int, n_forms: int) -> Evidence:
         """The same rows where more was chosen than one rule: so many lists or sets of rules."""
@@ -195,7 +165,7 @@ class Evidence:
 
 
 def judge(
-    training: Evidence | None, *, held_out: Counted | None = None, test: ChanceTest | None = None
+    training: Evidence | None, *, held_out: RuleCounts | None = None, test: ChanceTest | None = None
 ) -> Verdict:
     """The verdict on a rule.
 
@@ -203,14 +173,14 @@ def judge(
     ----------
     training : Evidence or None
         None where the rows that the rule was found on are not known.
-    held_out : Counted, optional
+    held_out : RuleCounts, optional
         Such as a `HoldoutReport`: rows that had no part in finding the rule.
     test : ChanceTest, optional
         Such as a `PermutationTest` of the search that found the rule.
 
     Examples
     --------
-    >>> few = Evidence(Counts(n_rows=500, n_class=130, covered=4, correct=4), 10**6, 190)
+    >>> few = Evidence(RuleCounts(n_rows=500, n_class=130, covered=4, errors=0), 10**6, 190)
     >>> print(judge(few).level)
     not supported
     """
@@ -242,7 +212,7 @@ _ELSEWHERE = "Try it on rows from elsewhere or from later."
 
 
 def _confirmed(
-    training: Evidence | None, held_out: Counted, said: str, test: ChanceTest | None
+    training: Evidence | None, held_out: RuleCounts, said: str, test: ChanceTest | None
 ) -> Verdict:
     """Held-out rows speak for the rule, and no other test against it."""
     if training is not None and _advantage(held_out) < KEPT * _advantage(training.counts):
@@ -253,7 +223,7 @@ def _confirmed(
 
 
 def _not_confirmed(
-    training: Evidence | None, held_out: Counted, said: str, test: ChanceTest | None
+    training: Evidence | None, held_out: RuleCounts, said: str, test: ChanceTest | None
 ) -> Verdict:
     """Held-out rows could have spoken for the rule, and did not."""
     strong = test is not None or (training is not None and training.level is Level.SUPPORTED)
@@ -265,7 +235,7 @@ def _not_confirmed(
 
 def _tested(
     training: Evidence | None,
-    held_out: Counted | None,
+    held_out: RuleCounts | None,
     test: ChanceTest,
     *,
     chance: bool,
@@ -283,7 +253,7 @@ def _tested(
     return Verdict(Level.NOT_SUPPORTED, reason, f"Do not rely on it. {_ask(training)}")
 
 
-def _untested(training: Evidence, held_out: Counted | None) -> Verdict:
+def _untested(training: Evidence, held_out: RuleCounts | None) -> Verdict:
     """The training rows decide, with regard to all that was searched."""
     counts, search = training.counts, f"the best of {_many(training.n_rules)} rules"
     said = (
@@ -322,30 +292,25 @@ def _chance(test: ChanceTest) -> bool | None:
     return False if test.hits else None
 
 
-def _fresh(held_out: Counted) -> bool | None:
+def _fresh(held_out: RuleCounts) -> bool | None:
     """Whether held-out rows speak for the rule; None where so few covered ones could not."""
     if fisher_p_value(held_out) <= LEVEL:
         return True
-    n_rows, n_class, covered, _ = _plain(held_out)
-    best = Counts(n_rows, n_class, covered, min(covered, n_class))
+    best = replace(held_out, errors=max(0, held_out.covered - held_out.n_class))
     return False if fisher_p_value(best) <= LEVEL else None
 
 
-def _plain(counts: Counted) -> Counts:
-    return Counts(counts.n_rows, counts.n_class, counts.covered, counts.correct)
-
-
-def _advantage(counts: Counted) -> float:
+def _advantage(counts: RuleCounts) -> float:
     """How much more frequent the class is under the rule than overall."""
     if not counts.covered:
         return 0.0
-    return counts.correct / counts.covered - counts.n_class / counts.n_rows
+    return counts.precision - counts.base_rate
 
 
 # -- statistics ----------------------------------------------------------------------------------
 
 
-def least_share(part: int, whole: int, n_rules: int = 1, level: float = LEVEL) -> float:
+def least_share(part: float, whole: float, n_rules: int = 1, level: float = LEVEL) -> float:
     """The largest b that is refuted by `part` of `whole` rows as the best of so many rules.
 
     That is, n_rules × exp(-whole × KL(part / whole, b)) <= level; 0 where nothing is refuted.
@@ -374,19 +339,20 @@ def _divergence(share: float, base: float) -> float:
     return share * math.log(share / base) + (1 - share) * math.log((1 - share) / (1 - base))
 
 
-def fisher_p_value(counts: Counted) -> float:
+def fisher_p_value(counts: RuleCounts) -> float:
     """Fisher's exact test, one-sided: so many correct rows or more if classes were dealt out.
 
     Examples
     --------
-    >>> round(fisher_p_value(Counts(n_rows=10, n_class=5, covered=4, correct=4)), 4)
+    >>> round(fisher_p_value(RuleCounts(n_rows=10, n_class=5, covered=4, errors=0)), 4)
     0.0238
     """
     return math.exp(_log_fisher(counts))
 
 
-def _log_fisher(counts: Counted) -> float:
-    n_rows, n_class, covered, correct = _plain(counts)
+def _log_fisher(counts: RuleCounts) -> float:
+    n_rows, n_class = round(counts.n_rows), round(counts.n_class)
+    covered, correct = round(counts.covered), round(counts.correct)
     others = n_rows - n_class
     if correct <= max(0, covered - others):  # there can be no fewer
         return 0.0
@@ -441,8 +407,8 @@ def _many(n_rules: int) -> str:
     return f"some 10^{len(str(n_rules)) - 1}"
 
 
-def _shown(held_out: Counted) -> str:
-    overall = _share(held_out.n_class / held_out.n_rows)
+def _shown(held_out: RuleCounts) -> str:
+    overall = _share(held_out.base_rate)
     return (
         f"right in {held_out.correct:,} of {held_out.covered:,} held-out rows, {overall} overall "
         f"({_p(fisher_p_value(held_out))})"
@@ -453,6 +419,6 @@ def _rare(test: ChanceTest) -> str:
     return f"a rule as good is rare where classes are shuffled ({_p(test.p_value)})"
 
 
-def _mute(held_out: Counted) -> str:
+def _mute(held_out: RuleCounts) -> str:
     rows = f"{held_out.covered:,} of the {held_out.n_rows:,} held-out rows"
     return f"it covers {rows}, too few to say anything"

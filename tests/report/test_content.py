@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from opdt import Condition, Rule, Table
-from opdt.report.content import class_counts, stages, summarise, wrong_rows
+from opdt.report.content import class_counts, summarise, wrong_rows
+from opdt.rules.counting import rule_funnel
 from opdt.table import open_source
 
 X = {
@@ -19,10 +20,12 @@ ILL = np.array([label == "ill" for label in Y])
 
 
 def test_each_condition_is_counted_alone_and_with_those_before_it():
-    first, second = stages(RULE, open_source(X), ILL)
-    assert (first.alone, first.together) == ((3, 2), (3, 2))  # 47, 52, 60
-    assert (second.alone, second.together) == ((3, 1), (2, 1))  # Bonn: 25, 47, 52
-    assert second.condition == "city == 'Bonn'"
+    everything, first, second = rule_funnel(RULE, open_source(X), ILL)
+    assert everything.together == (3, 3)  # of the rule's class, and of others
+    assert (first.alone, first.together) == ((2, 1), (2, 1))  # 47, 52, 60
+    assert (second.alone, second.together) == ((1, 2), (1, 1))  # Bonn: 25, 47, 52
+    assert (second.covered, second.correct, second.errors, second.precision) == (2, 1, 1, 0.5)
+    assert second.condition == RULE.conditions[1]
 
 
 def test_the_errors_are_the_covered_rows_of_another_class():

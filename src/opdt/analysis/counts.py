@@ -4,44 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-import numpy as np
-
+from opdt.counts import Shares
 from opdt.errors import InputError
 from opdt.rules import Rule, RuleList, RuleSet
-from opdt.table import open_source, raw_column
-from opdt.table.labels import check_weights
+from opdt.rules.counting import count_rules_on
 from opdt.verdict import Evidence, Verdict, judge
 
 
-class Counted:
-    """What follows from a rule's counts: precision, coverage, and words for a table."""
+class CountedRule(Shares):
+    """A rule with its counts, and words for a table."""
 
     TITLES: ClassVar[tuple[str, ...]] = ("covered", "errors", "precision", "coverage", "rule")
 
     rule: Rule | None
-    covered: float
-    errors: float
-    n_rows: float
-
-    @property
-    def correct(self) -> float:
-        """Covered rows of the rule's own class."""
-        # As decimals, so that 10.1 - 1.25 is 8.85 and not a little more than any bound on it.
-        return float(Decimal(repr(float(self.covered))) - Decimal(repr(float(self.errors))))
-
-    @property
-    def precision(self) -> float:
-        """Share of the covered rows that are of the rule's class; NaN if none is covered."""
-        return self.correct / self.covered if self.covered else float("nan")
-
-    @property
-    def coverage(self) -> float:
-        """Share of all rows that are covered."""
-        return self.covered / self.n_rows if self.n_rows else float("nan")
 
     def words(self) -> tuple[str, ...]:
         """The texts under `TITLES`."""
@@ -51,10 +29,10 @@ class Counted:
         return f"{self.covered:g}", f"{self.errors:g}", precision, coverage, rule
 
 
-class Judged(Counted):
+class Judged(CountedRule):
     """Counts with a verdict: whether the rows that the rule was found on speak for it."""
 
-    TITLES: ClassVar[tuple[str, ...]] = (*Counted.TITLES[:-1], "verdict", "rule")
+    TITLES: ClassVar[tuple[str, ...]] = (*CountedRule.TITLES[:-1], "verdict", "rule")
 
     evidence: Evidence | None
 
@@ -77,31 +55,12 @@ class Judged(Counted):
         return *numbers, "–" if self.verdict is None else str(self.verdict.level), rule
 
 
-def count_rows(
+def counts_on(
     rules: Iterable[Rule | None], X: Any, y: Any, sample_weight: Any = None
 ) -> Iterator[tuple[float, float, float]]:
     """For each rule: covered rows, errors among them, and all rows (weighted)."""
-    source = open_source(X)
-    labels = np.asarray(raw_column(source, y)[0] if isinstance(y, str) else y)
-    if labels.shape != (source.n_rows,):
-        raise InputError(
-            f"'y' must have one label for each of the {source.n_rows} rows of X, "
-            f"got shape {labels.shape}."
-        )
-    weights = check_weights(sample_weight, source.n_rows)
-    weights = np.ones(source.n_rows) if weights is None else weights
-    total = float(weights.sum())
-    wrong: dict[Any, Any] = {}
-    for rule in rules:
-        if rule is None:
-            yield 0.0, 0.0, total
-            continue
-        if rule.label not in wrong:
-            each = (label != rule.label for label in labels.tolist())
-            wrong[rule.label] = np.fromiter(each, bool, source.n_rows)
-        fires = rule.covers(source)
-        errors = fires & wrong[rule.label]
-        yield float(weights[fires].sum()), float(weights[errors].sum()), total
+    for counts in count_rules_on(rules, X, y, sample_weight):
+        yield float(counts.covered), float(counts.errors), float(counts.n_rows)
 
 
 def with_verdicts(rules: RuleList | RuleSet, verdicts: Sequence[Verdict]) -> str:

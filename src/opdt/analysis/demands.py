@@ -18,7 +18,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Unpack
 
-from opdt.analysis.counts import Judged, count_rows, frame_of, text_table
+from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
 from opdt.engines import Engine
@@ -117,7 +117,7 @@ class DemandPath:
 
         Takes the arguments of `WeightPath.evaluate`.
         """
-        counts = count_rows([point.rule for point in self.points], X, y, sample_weight)
+        counts = counts_on([point.rule for point in self.points], X, y, sample_weight)
         return tuple(
             DemandPoint(p.least, p.rule, *numbers, p.bound, p.proven, p.evidence)
             for p, numbers in zip(self.points, counts, strict=True)

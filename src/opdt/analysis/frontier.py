@@ -23,7 +23,7 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any
 
-from opdt.analysis.counts import Judged, count_rows, frame_of, text_table
+from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.analysis.envelope import Ceiling, crossing
 from opdt.analysis.settings import build_problem, check_count
 from opdt.analysis.tracing import Tracer
@@ -129,7 +129,7 @@ class ParetoFrontier:
 
         Takes the arguments of `WeightPath.evaluate`.
         """
-        counts = count_rows([point.rule for point in self.points], X, y, sample_weight)
+        counts = counts_on([point.rule for point in self.points], X, y, sample_weight)
         return tuple(
             FrontierPoint(point.rule, *numbers, supported=point.supported, evidence=point.evidence)
             for point, numbers in zip(self.points, counts, strict=True)

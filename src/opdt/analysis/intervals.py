@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
-import numpy as np
-
+from opdt.counts import RuleCounts
 from opdt.errors import InputError
 from opdt.rules import Rule
-from opdt.table import open_source, raw_column
+from opdt.rules.counting import count_rule
 
 Method = Literal["exact", "wilson"]
 
@@ -59,17 +57,13 @@ def lower_bound(part: int, whole: int, level: float = 0.95, method: Method = "ex
 
 
 @dataclass(frozen=True)
-class HoldoutReport:
+class HoldoutReport(RuleCounts):
     """What a rule does on rows that had no part in finding it; `holdout_report` makes it.
 
     Attributes
     ----------
-    n_rows, n_class : int
-        Held-out rows, and those of the rule's class among them.
-    covered, correct : int
-        Rows on which the rule fires, and those of its class among them.
-    precision, coverage, base_rate : float
-        correct / covered, covered / n_rows and n_class / n_rows; NaN where nothing is divided.
+    n_rows, n_class, covered, errors : int
+        As in `RuleCounts`, with `correct`, `precision`, `coverage`, `base_rate` and `lift`.
     precision_interval, coverage_interval : tuple of float
         Clopper–Pearson intervals.
     precision_bound : float
@@ -81,13 +75,6 @@ class HoldoutReport:
         no search has to be accounted for.
     """
 
-    n_rows: int
-    n_class: int
-    covered: int
-    correct: int
-    precision: float
-    coverage: float
-    base_rate: float
     precision_interval: tuple[float, float]
     coverage_interval: tuple[float, float]
     precision_bound: float
@@ -140,24 +127,11 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
     if not isinstance(rule, Rule):
         raise InputError(f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule.")
     check_level(level)
-    source = open_source(X)
-    fires = rule.covers(source)
-    labels = np.asarray(raw_column(source, y)[0] if isinstance(y, str) else y)
-    if labels.shape != fires.shape:
-        raise InputError(
-            f"'y' must have one label for each of the {len(fires)} rows, got shape {labels.shape}."
-        )
-    right = np.fromiter((each == rule.label for each in labels.tolist()), bool, len(labels))
-    n_rows, n_class = len(fires), int(right.sum())
-    covered, correct = int(fires.sum()), int((fires & right).sum())
+    counts = count_rule(rule, X, y)
+    n_rows, n_class, covered = int(counts.n_rows), int(counts.n_class), int(counts.covered)
+    correct = int(counts.correct)
     return HoldoutReport(
-        n_rows=n_rows,
-        n_class=n_class,
-        covered=covered,
-        correct=correct,
-        precision=_ratio(correct, covered),
-        coverage=_ratio(covered, n_rows),
-        base_rate=_ratio(n_class, n_rows),
+        **asdict(counts),
         precision_interval=share_interval(correct, covered, level),
         coverage_interval=share_interval(covered, n_rows, level),
         precision_bound=lower_bound(correct, covered, level),
@@ -192,7 +166,3 @@ def _interval(
     test = binomtest(int(part), int(whole), alternative=alternative)
     interval = test.proportion_ci(confidence_level=checked, method=method)
     return float(interval.low), float(interval.high)
-
-
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else math.nan

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from opdt.analysis.counts import Judged, count_rows, frame_of, text_table
+from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
 from opdt.arguments import Groups, StructureLike, start_clock
@@ -156,7 +156,7 @@ class WeightPath:
             Labels, or the name of the column of `X` that holds them.
         sample_weight : array-like of shape (n_rows,), optional
         """
-        counts = count_rows([s.rule for s in self.segments], X, y, sample_weight)
+        counts = counts_on([s.rule for s in self.segments], X, y, sample_weight)
         return tuple(
             Segment(s.w_from, s.w_to, s.rule, *numbers, proven=s.proven, evidence=s.evidence)
             for s, numbers in zip(self.segments, counts, strict=True)

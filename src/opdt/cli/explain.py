@@ -105,10 +105,10 @@ class _Rows:
 
     def of_class(self, label: Any) -> NDArray[Any]:
         """Which rows are of a class."""
-        import numpy as np
+        from opdt.rules.counting import of_class
 
         assert self.labels is not None
-        return np.fromiter((each == label for each in self.labels.tolist()), bool)
+        return of_class(self.labels, label)
 
 
 def _compares(rule: AnyRule) -> bool:
@@ -123,13 +123,11 @@ def _funnel(rule: Rule, rows: _Rows) -> Any:
     """The rows that each condition leaves, with their classes."""
     import numpy as np
 
-    from opdt.rules import Rule
+    from opdt.rules.counting import conditions_left
     from opdt.rules.export.prose import condition_in_words
 
-    left = np.ones(rows.source.n_rows, dtype=bool)
-    stages = [("all rows", left)]
-    for condition in rule.conditions:
-        left = left & Rule([condition], rule.label).covers(rows.source)
+    stages = [("all rows", np.ones(rows.source.n_rows, dtype=bool))]
+    for condition, left in conditions_left(rule, rows.source):
         stages.append((f"{'and ' * (len(stages) > 1)}{condition_in_words(condition)}", left))
     return _grid(stages, rows, [rule.label] * len(stages))
 

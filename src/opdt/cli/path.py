@@ -14,7 +14,7 @@ from opdt.cli import options as opt
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from opdt.analysis.counts import Counted
+    from opdt.analysis.counts import CountedRule
     from opdt.analysis.demands import DemandPath
     from opdt.analysis.frontier import ParetoFrontier
     from opdt.analysis.path import WeightPath
@@ -230,7 +230,7 @@ def _verdicts(found: Found, unseen: Any, target: str) -> list[Verdict | None]:
 
 def _show(
     found: Found,
-    held: tuple[Counted, ...] | None,
+    held: tuple[CountedRule, ...] | None,
     verdicts: list[Verdict | None],
     *,
     quiet: bool,
@@ -253,7 +253,9 @@ def _show(
             console.print(Text(VERDICTS, "dim"), soft_wrap=True)
 
 
-def _grid(found: Found, held: tuple[Counted, ...] | None, verdicts: list[Verdict | None]) -> Grid:
+def _grid(
+    found: Found, held: tuple[CountedRule, ...] | None, verdicts: list[Verdict | None]
+) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -309,7 +311,7 @@ def _price(w: float) -> str:
     return "∞" if w == math.inf else f"{w:.4g}"
 
 
-def _held(counts: Counted) -> str:
+def _held(counts: CountedRule) -> str:
     """The precision on held-out rows, as a fraction too: few rows say little."""
     if not counts.covered:
         return "–"
@@ -341,7 +343,7 @@ def _proof(found: Found) -> str:
 def _write(
     out: Path,
     found: Found,
-    held: tuple[Counted, ...] | None,
+    held: tuple[CountedRule, ...] | None,
     verdicts: list[Verdict | None],
     plan: Plan,
 ) -> None:
@@ -379,7 +381,7 @@ def _write(
         out.write_text(text + "\n", encoding="utf-8")
 
 
-def _draw(out: Path, found: Found, held: tuple[Counted, ...] | None) -> None:
+def _draw(out: Path, found: Found, held: tuple[CountedRule, ...] | None) -> None:
     from opdt.plot import trade_off
 
     figure: Any = trade_off(list(found), held_out=held).figure

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.choosing import best_lines, most_correct, price_grid
-from opdt.analysis.counts import count_rows
+from opdt.analysis.counts import counts_on
 from opdt.analysis.path import trace_path
 from opdt.analysis.settings import build_problem
 from opdt.arguments import StructureLike, resolve_constraints, resolve_table, start_clock
@@ -408,7 +408,7 @@ class OPDTClassifierCV(OPDTClassifier):
                 for shape, share in zip(menu, _shares(own, len(menu)), strict=True)
                 for rule in self._rules(part, shape, fewer, share)
             ]
-            counts = np.array(list(count_rows(rules, unseen.X, unseen.y, unseen.weights)))
+            counts = np.array(list(counts_on(rules, unseen.X, unseen.y, unseen.weights)))
             values = self._values(rules, counts, part, known, unseen)
             parts.append((counts[:, 0], counts[:, 1], values, unseen.total, known.total))
         covered, errors, values, tested, trained = (

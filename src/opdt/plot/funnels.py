@@ -20,7 +20,7 @@ from opdt.plot.words import (
     width_of,
     write,
 )
-from opdt.rules import Condition
+from opdt.rules.counting import Stage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,19 +30,6 @@ _WIDTH, _STAGE, _FRAME = 7.6, 0.6, 0.8
 # Points, at the top for the headings and at the bottom for the key.
 _HEAD, _FOOT = 22.0, 24.0
 _TALL = 30.0  # points of a stage that leave room for a second line of numbers
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One step of the funnel: after `condition`, so many rows of each class are left."""
-
-    condition: Condition | None
-    counts: tuple[int, ...]
-
-    @property
-    def rows(self) -> int:
-        """Rows that are left."""
-        return sum(self.counts)
 
 
 def funnel(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
@@ -67,20 +54,10 @@ def funnel(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     rows = RuleRows.of(model, X, y)
-    stages = funnel_stages(rows)
+    stages = rows.stages()
     ax = axes_for(ax, _WIDTH, _STAGE * len(stages) + _FRAME, sheet=True)
     _Sheet(ax, theme_of(ax), rows, stages, *blank(ax)).draw()
     return ax
-
-
-def funnel_stages(rows: RuleRows) -> list[Stage]:
-    """The stages: all rows, then one for each condition in the order of the rule."""
-    left = np.ones(rows.n_rows, dtype=bool)
-    stages = [Stage(None, tuple(rows.counts(left)))]
-    for condition in rows.rule.conditions:
-        left &= rows.holds([condition])
-        stages.append(Stage(condition, tuple(rows.counts(left))))
-    return stages
 
 
 @dataclass(frozen=True)
@@ -90,7 +67,7 @@ class _Sheet:
     ax: Axes
     theme: Theme
     rows: RuleRows
-    stages: list[Stage]
+    stages: tuple[Stage, ...]
     width: float
     height: float
 
@@ -151,7 +128,7 @@ class _Sheet:
         """`348 good, 46 bad`; of more than two classes, `348 good, 46 other`."""
         first, *others = self.rows.classes
         other = others[0] if len(others) == 1 else "other"
-        return f"{count(stage.counts[0])} {first}, {count(sum(stage.counts[1:]))} {other}"
+        return f"{count(stage.together[0])} {first}, {count(sum(stage.together[1:]))} {other}"
 
     def _heading(self, x: float, text: str, room: float) -> None:
         size = self.size - 0.5
@@ -170,21 +147,21 @@ class _Sheet:
         if self.mixed:
             soft = {"size": self.size - 1, "color": self.theme.soft, "va": "center"}
             write(self.ax, end, y - 0.75 * self.size, self._mix(stage), **soft)
-            write(self.ax, end, y + 0.65 * self.size, rows_text(stage.rows), **style)
+            write(self.ax, end, y + 0.65 * self.size, rows_text(stage.covered), **style)
         else:
-            write(self.ax, end, y, rows_text(stage.rows), **style)
+            write(self.ax, end, y, rows_text(stage.covered), **style)
         start, stop = self.shares
-        part = stage.counts[0] / stage.rows if stage.rows else 0.0
+        part = stage.together[0] / stage.covered if stage.covered else 0.0
         fill = self.theme.rule if last else self.theme.classes[0]
         self._block("track", start, y, stop - start, thick, fc=self.theme.track)
         self._block("share", start, y, part * (stop - start), thick, fc=fill)
-        write(self.ax, stop + 5, y, share(stage.counts[0], stage.rows), **style)
+        write(self.ax, stop + 5, y, share(stage.together[0], stage.covered), **style)
 
     def _bar(self, stage: Stage, y: float, thick: float) -> float:
         """Draw the stacked bar of a stage and return where it ends."""
         x, stop = self.bars
         scale = (stop - x) / max(1, self.rows.n_rows)
-        for at, number in enumerate(stage.counts):
+        for at, number in enumerate(stage.together):
             if number:
                 self._block("rows", x, y, number * scale, thick, **self._fill(at))
                 x += number * scale
@@ -207,8 +184,8 @@ class _Sheet:
     def _base_rate(self) -> None:
         """Mark the share among all rows, for the eye to compare with."""
         first, (start, stop) = self.stages[0], self.shares
-        if first.rows:
-            x = start + first.counts[0] / first.rows * (stop - start)
+        if first.covered:
+            x = start + first.together[0] / first.covered * (stop - start)
             ends = [_FOOT, self.height - _HEAD]
             self.ax.plot([x, x], ends, color=self.theme.ink, lw=1, ls=(0, (3, 2)), zorder=3)
 

@@ -13,6 +13,7 @@ from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES
 from opdt.plot.words import class_text
 from opdt.rules import Condition, Rule
+from opdt.rules.counting import Stage, funnel_stages
 from opdt.solution import Solution
 from opdt.table import Source, open_source, raw_column
 
@@ -70,6 +71,12 @@ class RuleRows:
         for condition in conditions:
             fires &= condition.holds(*self.values(condition.feature))
         return fires
+
+    def stages(self) -> tuple[Stage, ...]:
+        """All rows, then what each condition of the rule leaves."""
+        return funnel_stages(
+            self.rule.conditions, lambda c: self.holds([c]), self.codes, len(self.classes)
+        )
 
     def counts(self, mask: Mask) -> list[int]:
         """How many of these rows are of each class."""

@@ -181,9 +181,9 @@ def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[Point]:
 
 def _own(model: Any, X: Any, y: Any) -> Point | None:
     """A model's rule on these rows; None where it covers none of them."""
-    from opdt.analysis.counts import count_rows
+    from opdt.analysis.counts import counts_on
 
-    covered, errors, total = next(iter(count_rows([model.rule_], X, y)))
+    covered, errors, total = next(iter(counts_on([model.rule_], X, y)))
     return Point(1 - errors / covered, covered / total) if covered else None
 
 

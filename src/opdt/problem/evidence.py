@@ -8,11 +8,13 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.counts import RuleCounts
 from opdt.problem.chains import Level
 from opdt.problem.coded import CodedRule
 from opdt.problem.problem import Problem
 from opdt.rules import Op
-from opdt.verdict import Counts, Evidence
+from opdt.rules.counting import count_masks
+from opdt.verdict import Evidence
 
 
 def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
@@ -26,20 +28,13 @@ def evidence_of_rows(problem: Problem, fires: NDArray[np.bool_], label: int) -> 
     if problem.table.weights is not None:
         there = problem.table.weights > 0
         fires, wrong = fires[there], wrong[there]
-    covered = int(fires.sum())
-    counts = Counts(
-        n_rows=len(wrong),
-        n_class=len(wrong) - int(wrong.sum()),
-        covered=covered,
-        correct=covered - int((fires & wrong).sum()),
-    )
-    return Evidence(counts, *problem.n_rules)
+    return Evidence(count_masks(fires, ~wrong), *problem.n_rules)
 
 
 def evidence_of_counts(problem: Problem, label: int, covered: int, errors: int) -> Evidence:
     """The same from counts that are known, of a table whose rows have no weights."""
     wrong = problem.objective.wrong(label)
-    counts = Counts(len(wrong), len(wrong) - int(wrong.sum()), covered, covered - errors)
+    counts = RuleCounts(len(wrong), int((~wrong).sum()), covered, errors)
     return Evidence(counts, *problem.n_rules)
 
 

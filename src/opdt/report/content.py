@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,12 @@ OTHER_COLUMNS = 6  # columns beside the rule's own in the table of errors
 TOP_LEVELS = 4  # levels of a categorical column that the summary names
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One condition of a rule, alone and together with those before it.
+class WrongRow(NamedTuple):
+    """A covered row of another class: its number in the data from 1, its class, its cells."""
 
-    Counts are rows; `alone` and `together` are (covered, of the rule's class).
-    """
-
-    condition: str
-    alone: tuple[int, int]
-    together: tuple[int, int]
+    number: int
+    label: str
+    cells: tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -37,13 +33,13 @@ class WrongRows:
     ----------
     columns : tuple of str
         The rule's own columns first.
-    rows : tuple of (number of the row, counted from 1; its class; its cells)
+    rows : tuple of WrongRow
     total : int
         How many there are; `rows` may hold only the first of them.
     """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[int, str, tuple[str, ...]], ...]
+    rows: tuple[WrongRow, ...]
     total: int
 
 
@@ -58,17 +54,6 @@ class ColumnSummary:
     content: str  # smallest to largest, or the most frequent levels
 
 
-def stages(rule: Rule, source: Source, is_class: NDArray[np.bool_]) -> list[Stage]:
-    """The conditions of a rule in their order, with what each of them leaves."""
-    found = []
-    inside = np.ones(source.n_rows, dtype=bool)
-    for condition in rule.conditions:
-        fires = Rule([condition], rule.label).covers(source)
-        inside = inside & fires
-        found.append(Stage(str(condition), _count(fires, is_class), _count(inside, is_class)))
-    return found
-
-
 def wrong_rows(
     rule: Rule,
     source: Source,
@@ -79,17 +64,22 @@ def wrong_rows(
 ) -> WrongRows:
     """The covered rows of another class, at most `limit` of them; `target` is no column to show."""
     at = np.flatnonzero(rule.covers(source) & ~is_class)
-    known = (*rule.features, target)
-    others = [name for name in source.names if name not in known][:OTHER_COLUMNS]
-    columns = (*rule.features, *others)
+    names = [name for name in source.names if name != target]
+    columns = wrong_columns(rule, names, OTHER_COLUMNS)
     shown = at[:limit]
     clean = {c.feature: c.cleaning for c in rule.conditions}
     cells = [_cells(source, name, shown, clean.get(name)) for name in columns]
     rows = tuple(
-        (int(row) + 1, str(labels[row]), tuple(column[k] for column in cells))
+        WrongRow(int(row) + 1, str(labels[row]), tuple(column[k] for column in cells))
         for k, row in enumerate(shown)
     )
     return WrongRows(columns, rows, len(at))
+
+
+def wrong_columns(rule: Rule, names: Iterable[str], n_others: int) -> tuple[str, ...]:
+    """The columns that rows are listed with: the rule's own, and a few of the others."""
+    others = [name for name in names if name not in rule.features]
+    return (*rule.features, *others[:n_others])
 
 
 def summarise(table: Table) -> list[ColumnSummary]:
@@ -110,10 +100,6 @@ def class_counts(table: Table) -> list[tuple[str, int]]:
     """Classes and their rows."""
     counts = np.bincount(table.labels, minlength=len(table.classes))
     return [(str(c), int(n)) for c, n in zip(table.classes.tolist(), counts, strict=True)]
-
-
-def _count(fires: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> tuple[int, int]:
-    return int(fires.sum()), int((fires & is_class).sum())
 
 
 def _cells(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opdt.analysis.intervals import share_interval
+from opdt.counts import RuleCounts
 from opdt.errors import InputError
 from opdt.problem.objective import error_price
 from opdt.report.formats import format_count, format_share
-from opdt.rules import Rule, RuleSet
-from opdt.table import open_source, raw_column
+from opdt.rules import Rule
+from opdt.rules.counting import check_labels, count_masks, count_rule, of_class
 from opdt.table.labels import check_weights
 
 
@@ -46,9 +47,7 @@ def vi_index(
     1.5
     """
     price = as_float(error_price(w))
-    fires, right, weights = _rows(y, covered, label, sample_weight)
-    errors = float(weights[fires & ~right].sum())
-    return float(weights[fires].sum()) - (price * errors if errors else 0.0)
+    return float(_counts(y, covered, label, sample_weight).value_at(price))
 
 
 def as_float(price: Fraction) -> float:
@@ -66,8 +65,7 @@ def precision(
 
     Takes the arguments of `vi_index`.
     """
-    fires, right, weights = _rows(y, covered, label, sample_weight)
-    return _ratio(weights[fires & right].sum(), weights[fires].sum())
+    return _counts(y, covered, label, sample_weight).precision
 
 
 def coverage(covered: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -76,61 +74,40 @@ def coverage(covered: ArrayLike, sample_weight: ArrayLike | None = None) -> floa
     Takes the arguments of `vi_index`.
     """
     fires = _mask(covered)
-    weights = _weights(sample_weight, len(fires))
-    return _ratio(weights[fires].sum(), weights.sum())
+    return count_masks(fires, fires, check_weights(sample_weight, len(fires))).coverage
 
 
 @dataclass(frozen=True)
-class RuleReport:
+class RuleReport(RuleCounts):
     """What a rule does on a table; `rule_report` makes it, `print` shows it.
 
     Attributes
     ----------
-    n_rows : int
-        Rows of the table.
-    covered, correct, errors : int
-        Rows on which the rule fires; those of its class among them, and the others.
-    precision : float
-        correct / covered; NaN when nothing is covered.
+    n_rows, n_class, covered, errors : int
+        As in `RuleCounts`, with `correct`, `precision`, `coverage`, `base_rate` and `lift`.
     interval : tuple of float
         Clopper–Pearson confidence interval of the precision. It is honest on rows that were
         not used to find the rule, and too optimistic on those that were.
     level : float
         Confidence level of the interval.
-    coverage : float
-        covered / n_rows.
-    base_rate : float
-        Share of the rule's class in the whole table.
-    lift : float
-        precision / base_rate; NaN when one of them does not exist or the latter is 0.
-    vi : float
-        The volume-impurity index covered - w × errors.
     w : float
+        The price of one error, in rows.
     """
 
-    n_rows: int
-    covered: int
-    correct: int
-    errors: int
-    precision: float
     interval: tuple[float, float]
     level: float
-    coverage: float
-    base_rate: float
-    lift: float
-    vi: float
     w: float
 
     @property
-    def n_class(self) -> int:
-        """Rows of the rule's class."""
-        return round(self.base_rate * self.n_rows) if self.n_rows else 0
+    def vi(self) -> float:
+        """The volume-impurity index covered - w × errors."""
+        return float(self.value_at(self.w))
 
     @property
     def vi_of_all(self) -> float:
         """The VI of all rows together: what a rule without conditions is worth."""
-        errors = self.n_rows - self.n_class
-        return self.n_rows - (self.w * errors if errors else 0.0)
+        everything = replace(self, covered=self.n_rows, errors=self.n_rows - self.n_class)
+        return float(everything.value_at(self.w))
 
     def __str__(self) -> str:
         low, high = (format_share(bound) for bound in self.interval)
@@ -185,44 +162,17 @@ def rule_report(rule: Rule, X: Any, y: Any, w: float = 10.0, level: float = 0.95
     base rate  75.0 %
     lift       1.33
     """
-    if not isinstance(rule, Rule | RuleSet):
-        raise InputError(
-            f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule, which is None "
-            "where there is none."
-        )
-    source = open_source(X)
-    labels = raw_column(source, y)[0] if isinstance(y, str) else y
-    fires, right, _ = _rows(labels, rule.covers(source), rule.label, None)
-    n_rows, covered, correct = len(fires), int(fires.sum()), int((fires & right).sum())
-    share, base_rate = _ratio(correct, covered), _ratio(int(right.sum()), n_rows)
-    return RuleReport(
-        n_rows=n_rows,
-        covered=covered,
-        correct=correct,
-        errors=covered - correct,
-        precision=share,
-        interval=share_interval(correct, covered, level),
-        level=level,
-        coverage=_ratio(covered, n_rows),
-        base_rate=base_rate,
-        lift=_ratio(share, base_rate),
-        vi=vi_index(labels, fires, rule.label, w),
-        w=as_float(error_price(w)),
-    )
+    price, counts = as_float(error_price(w)), count_rule(rule, X, y)
+    interval = share_interval(int(counts.correct), int(counts.covered), level)
+    return RuleReport(**asdict(counts), interval=interval, level=level, w=price)
 
 
-def _rows(
+def _counts(
     y: ArrayLike, covered: ArrayLike, label: Any, sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-    """Which rows are covered, which are of the class, and their weights."""
-    fires = _mask(covered)
-    labels = np.asarray(y)
-    if labels.shape != fires.shape:
-        raise InputError(
-            f"'y' must have one label for each of the {len(fires)} rows, got shape {labels.shape}."
-        )
-    right = np.fromiter((each == label for each in labels.tolist()), bool, len(labels))
-    return fires, right, _weights(sample_weight, len(fires))
+) -> RuleCounts:
+    fires, labels = _mask(covered), np.asarray(y)
+    check_labels(labels, len(fires))
+    return count_masks(fires, of_class(labels, label), check_weights(sample_weight, len(fires)))
 
 
 def _mask(covered: ArrayLike) -> NDArray[np.bool_]:
@@ -233,12 +183,3 @@ def _mask(covered: ArrayLike) -> NDArray[np.bool_]:
             f"got an array of {fires.dtype} of shape {fires.shape}."
         )
     return fires.astype(bool)
-
-
-def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    weights = check_weights(sample_weight, n_rows)
-    return np.ones(n_rows) if weights is None else weights
-
-
-def _ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole else float("nan")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opdt.counts import ratio
 from opdt.errors import InputError
-from opdt.report.content import stages, wrong_rows
+from opdt.report.content import wrong_rows
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.metrics import RuleReport, rule_report
 from opdt.report.page import render
@@ -18,6 +19,7 @@ from opdt.report.rows import Rows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
 from opdt.rules import Rule
+from opdt.rules.counting import Stage, rule_funnel
 from opdt.solution import Solution
 from opdt.table import Table, open_source
 
@@ -218,7 +220,7 @@ def _numbers(
             "errors": f"{n_rows - n_class:,}",
             "precision": format_share(n_class / n_rows),
         },
-        "stages": [_stage(each) for each in stages(rule, known.source, is_class)],
+        "stages": [_stage(each) for each in rule_funnel(rule, known.source, is_class)[1:]],
         "confusion": [
             _confusion(rule, part, each) for part, each in zip(parts, numbers, strict=True)
         ],
@@ -267,27 +269,25 @@ def _cards(
     ]
 
 
-def _stage(stage: Any) -> dict[str, str]:
-    (alone, right), (rows, correct) = stage.alone, stage.together
+def _stage(stage: Stage) -> dict[str, str]:
     return {
-        "condition": stage.condition,
-        "alone": f"{alone:,}",
-        "alone_precision": format_share(right / alone if alone else float("nan")),
-        "rows": f"{rows:,}",
-        "errors": f"{rows - correct:,}",
-        "precision": format_share(correct / rows if rows else float("nan")),
+        "condition": str(stage.condition),
+        "alone": f"{sum(stage.alone):,}",
+        "alone_precision": format_share(ratio(stage.alone[0], sum(stage.alone))),
+        "rows": f"{stage.covered:,}",
+        "errors": f"{stage.errors:,}",
+        "precision": format_share(stage.precision),
     }
 
 
 def _confusion(rule: Rule, part: Rows, numbers: RuleReport) -> dict[str, str]:
-    n_class = int(part.of_class(rule.label).sum())
-    missed = n_class - numbers.correct
+    missed = numbers.n_class - numbers.correct
     return {
         "on": part.on,
         "hits": f"{numbers.correct:,}",
         "errors": f"{numbers.errors:,}",
         "missed": f"{missed:,}",
-        "rest": f"{numbers.n_rows - n_class - numbers.errors:,}",
+        "rest": f"{numbers.n_rows - numbers.n_class - numbers.errors:,}",
     }
 
 

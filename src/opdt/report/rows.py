@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import opdt
 from opdt.errors import InputError
 from opdt.report.content import class_counts, summarise
+from opdt.rules.counting import of_class
 from opdt.table import Plan, Source, Table, open_source, raw_column
 
 TRAIN, TEST = "rows it was found on", "rows it has not seen"
@@ -37,7 +38,7 @@ class Rows:
 
     def of_class(self, label: Any) -> NDArray[np.bool_]:
         """Which rows are of the class, shape (n_rows,)."""
-        return np.fromiter((each == label for each in self.labels), bool, len(self.labels))
+        return of_class(np.asarray(self.labels, dtype=object), label)
 
 
 def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[Rows]:

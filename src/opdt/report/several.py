@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.intervals import share_interval
+from opdt.counts import RuleCounts
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.report.parts import asked, exports_of
 from opdt.report.rows import TEST, TRAIN, Rows, data_of, made_by, sentence
 from opdt.rules import RuleList, RuleSet
+from opdt.rules.counting import count_masks
 from opdt.solution import Status
 from opdt.table import Table
-from opdt.verdict import SAME_ROWS, Counts, Evidence, Verdict, judge
+from opdt.verdict import SAME_ROWS, Evidence, Verdict, judge
 
 ON = {TRAIN: "rows they were found on", TEST: "rows they have not seen"}
 NOT_CLAIMED = (
@@ -137,9 +139,8 @@ def _verdict(model: Any, rules: RuleList | RuleSet, parts: Sequence[Rows]) -> Ve
 
 def _counts(
     rows: NDArray[np.bool_], among: NDArray[np.bool_], is_class: NDArray[np.bool_]
-) -> Counts:
-    some = (among, among & is_class, rows, rows & is_class)
-    return Counts(*(int(each.sum()) for each in some))
+) -> RuleCounts:
+    return count_masks(rows[among], is_class[among])
 
 
 def _rules_table(
@@ -166,7 +167,7 @@ def _rules_table(
     return {"on": ON[part.on], "lines": lines}
 
 
-def _line(words: str, counts: Counts) -> dict[str, Any]:
+def _line(words: str, counts: RuleCounts) -> dict[str, Any]:
     n, k = counts.covered, counts.correct
     share = k / n if n else float("nan")
     return {

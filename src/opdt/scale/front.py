@@ -15,6 +15,7 @@ from opdt.arguments import (
     resolve_structure,
     start_clock,
 )
+from opdt.counts import RuleCounts
 from opdt.engines.precision import most_precise
 from opdt.engines.search import Switches
 from opdt.errors import InputError
@@ -35,7 +36,7 @@ from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Plan, Table
 from opdt.table.roles import check_missing, check_roles
-from opdt.verdict import Counts, Evidence
+from opdt.verdict import Evidence
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
 SAMPLE, LEAST_SAMPLE, SAMPLE_SHARE = 100_000, 10_000, 32
@@ -194,11 +195,11 @@ def _evidence(question: Question, solution: Solution, seen: Passes) -> Evidence 
     if solution.rule is None or not solution.covered or question.schema.weight is not None:
         return None
     n_class = seen.weights[seen.classes.index(solution.rule.label)]
-    numbers = (seen.n_rows, n_class, solution.covered, solution.covered - solution.errors)
+    numbers = (seen.n_rows, n_class, solution.covered, solution.errors)
     # The distinct values of a number are not known; there are no more than rows.
     n_rules = count_rules(question.problem, n_thresholds=seen.n_rows)
     return Evidence(
-        Counts(*map(round, numbers)), n_rules, count_rules(question.problem, n_thresholds=1)
+        RuleCounts(*map(round, numbers)), n_rules, count_rules(question.problem, n_thresholds=1)
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,67 +11,21 @@ from numpy.typing import NDArray
 from opdt.analysis.permutation import PermutationTest
 from opdt.problem import Constraints, Problem, Structure
 from opdt.report import RuleReport, rule_report
+from opdt.report.content import WrongRow, WrongRows, wrong_columns
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.rows import sentence
 from opdt.report.text import proof, rule_lines
 from opdt.rules import Op, Rule
-from opdt.rules.export.prose import condition_in_words
+from opdt.rules.counting import Stage, of_class, rule_funnel
 from opdt.solution import Solution, Status, StopReason
 from opdt.studio.regions import Region, region_of
 from opdt.studio.tables import Loaded, Part, Split
 from opdt.studio.work import Pinned, Work
 from opdt.table import Table
-from opdt.verdict import Counts, Evidence, Verdict, judge
+from opdt.verdict import Evidence, Verdict, judge
 
 MAX_WRONG = 200  # rows that are listed
 OTHER_COLUMNS = 8  # columns beside the rule's own that they are listed with
-
-
-class Stage(NamedTuple):
-    """What is left of the rows after one more condition; the first stage is all rows.
-
-    Attributes
-    ----------
-    condition : str
-        In words; empty for all rows.
-    covered, errors : int
-        Rows on which this and all earlier conditions hold, and those of another class.
-    """
-
-    condition: str
-    covered: int
-    errors: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the rows that are of the rule's class; NaN where none is left."""
-        return 1 - self.errors / self.covered if self.covered else float("nan")
-
-
-class WrongRow(NamedTuple):
-    """A covered row of another class: its number in the data from 1, its class, its cells."""
-
-    number: int
-    label: str
-    cells: tuple[str | None, ...]
-
-
-@dataclass(frozen=True)
-class WrongRows:
-    """The covered rows of another class.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        The rule's own first.
-    rows : tuple of WrongRow
-        At most `MAX_WRONG`.
-    total : int
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[WrongRow, ...]
-    total: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +148,7 @@ def _evidence(rule: Rule, seen: RuleReport, table: Table) -> Evidence:
             missing_conditions=any(not c.op.needs_value for c in rule.conditions),
         ),
     )
-    counts = Counts(seen.n_rows, seen.n_class, seen.covered, seen.correct)
-    return Evidence(counts, *problem.n_rules)
+    return Evidence(seen, *problem.n_rules)
 
 
 class Measured(NamedTuple):
@@ -209,15 +161,10 @@ class Measured(NamedTuple):
 
 def measure(loaded: Loaded, rule: Rule, part: Part, w: float) -> Measured:
     """The rule's numbers, its conditions one by one, and its errors on some rows."""
-    labels = part.labels
-    is_class = np.fromiter((each == rule.label for each in labels), bool, len(labels))
-    inside = np.ones(len(labels), dtype=bool)
-    stages = [_stage("", inside, is_class)]
-    for condition in rule.conditions:
-        inside = inside & Rule([condition], rule.label).covers(part.source)
-        stages.append(_stage(condition_in_words(condition), inside, is_class))
-    report = rule_report(rule, part.source, labels, w)
-    return Measured(report, tuple(stages), _wrong(loaded, rule, part, inside & ~is_class))
+    right = of_class(part.labels, rule.label)
+    report = rule_report(rule, part.source, part.labels, w)
+    wrong = _wrong(loaded, rule, part, rule.covers(part.source) & ~right)
+    return Measured(report, rule_funnel(rule, part.source, right), wrong)
 
 
 def badge_of(solution: Solution) -> str:
@@ -234,14 +181,10 @@ def badge_of(solution: Solution) -> str:
     return f"not proven ({why} after {took}), gap {format_count(solution.gap)}"
 
 
-def _stage(condition: str, inside: NDArray[np.bool_], is_class: NDArray[np.bool_]) -> Stage:
-    return Stage(condition, int(inside.sum()), int((inside & ~is_class).sum()))
-
-
 def _wrong(loaded: Loaded, rule: Rule, part: Part, wrong: NDArray[np.bool_]) -> WrongRows:
     at = np.flatnonzero(wrong)
     shown = at[:MAX_WRONG]
-    columns = wrong_columns(rule, tuple(part.X.columns))
+    columns = wrong_columns(rule, part.X.columns, OTHER_COLUMNS)
     cells = loaded.cells(part.rows[shown], columns) if len(shown) else ()
     labels = part.labels[shown]
     rows = tuple(
@@ -249,9 +192,3 @@ def _wrong(loaded: Loaded, rule: Rule, part: Part, wrong: NDArray[np.bool_]) -> 
         for row, label, each in zip(shown.tolist(), labels, cells, strict=True)
     )
     return WrongRows(columns, rows, len(at))
-
-
-def wrong_columns(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that rows are listed with: the rule's own, and a few of the others."""
-    others = [name for name in names if name not in rule.features]
-    return (*rule.features, *others[:OTHER_COLUMNS])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.report.content import WrongRows
 from opdt.report.formats import format_seconds
 from opdt.solution import StopReason
 from opdt.studio.advance import Advance
-from opdt.studio.outcome import Outcome, WrongRows
+from opdt.studio.outcome import Outcome
 from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import number
 from opdt.studio.web.panels.view import View
@@ -97,7 +98,7 @@ class _Wrong:
         }
 
 
-def wrong_parts(outcome: Outcome | None) -> dict[str, tuple[WrongRows, int]]:
+def wrong_parts(outcome: Outcome | None) -> dict[str, tuple[WrongRows, float]]:
     """The wrong rows of each part, with the number of rows that the rule covers there."""
     if outcome is None:
         return {}
@@ -112,7 +113,7 @@ def wrong_parts(outcome: Outcome | None) -> dict[str, tuple[WrongRows, int]]:
     }
 
 
-def _nothing(covered: int, rows: str) -> str:
+def _nothing(covered: float, rows: str) -> str:
     if not covered:
         return f"The rule covers none of the {rows}."
     return f"None: all {covered:,} {rows} that the rule covers are of its class."

@@ -6,7 +6,9 @@ from itertools import zip_longest
 from typing import Any
 
 from opdt.report.formats import format_share
-from opdt.studio.outcome import Outcome, Stage
+from opdt.rules.counting import Stage
+from opdt.rules.export.prose import condition_in_words
+from opdt.studio.outcome import Outcome
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.theme import COMPONENTS, short
 
@@ -35,8 +37,10 @@ def funnel_state(outcome: Outcome | None) -> dict[str, Any]:
 def _stage(seen: Stage | None, unseen: Stage | None) -> dict[str, Any]:
     assert seen is not None, "both parts of the rows have a stage for every condition"
     state = {
-        "condition": short(seen.condition) or "all rows",
-        "correct": seen.covered - seen.errors,
+        "condition": "all rows"
+        if seen.condition is None
+        else short(condition_in_words(seen.condition)),
+        "correct": seen.correct,
         "errors": seen.errors,
         "rows": f"{seen.covered:,}",
         "share": format_share(seen.precision),
