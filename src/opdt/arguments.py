@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from opdt.checks import check_choice, check_int_or_none, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, refuse_beyond
 from opdt.optional import require
@@ -105,10 +105,7 @@ def resolve_structure(
     if isinstance(structure, (str, Path)):
         content = read_structure(structure)
         structure, groups = content.structure, content.groups or {}
-    if max_depth is not None and (
-        isinstance(max_depth, bool) or not isinstance(max_depth, Integral)
-    ):
-        raise InputError(f"'max_depth' must be an int >= 1 or None, got {max_depth!r}.")
+    check_int_or_none("max_depth", max_depth)
     if structure is None:
         return Structure.free(2 if max_depth is None else int(max_depth)), groups
     if not isinstance(structure, Structure):
@@ -149,8 +146,7 @@ def resolve_demands(
     min_precision: float | None = None,
 ) -> Constraints:
     """The constraints of a search for this objective, with the short way of giving two of them."""
-    if objective not in OBJECTIVES:
-        raise InputError(f"'objective' must be 'vi', 'precision' or 'coverage', got {objective!r}.")
+    check_choice("objective", objective, OBJECTIVES)
     demands = resolve_constraints(constraints)
     for name, value in (("min_coverage", min_coverage), ("min_precision", min_precision)):
         if value is None:
@@ -221,7 +217,7 @@ def resolve_size(size: int | str, name: str = "'memory_limit'") -> int:
     >>> resolve_size("2GB"), resolve_size("1.5 GiB"), resolve_size("4096")
     (2000000000, 1610612736, 4096)
     """
-    if isinstance(size, Integral) and not isinstance(size, bool) and size > 0:
+    if is_whole(size) and size > 0:
         return int(size)
     text = str(size).strip() if isinstance(size, str) else ""
     spelt = _SIZE.fullmatch(text if not text.isdecimal() else f"{text}B")

@@ -24,7 +24,7 @@ from opdt.engines.prices import Pricer
 from opdt.errors import UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
-from opdt.solution import Budget, Clock, Expired, Solution, Status
+from opdt.solution import Budget, Clock, Expired, Solution
 from opdt.table import Table, open_source
 from opdt.table.labels import check_weights
 
@@ -146,12 +146,9 @@ def discover(
             clock.check()
         table = resolve_table(X, y, sample_weight, roles, clock, missing)
     except Expired as stop:
-        empty = demands.min_coverage == 0
-        return Solution(
-            rule=None,
-            value=0.0 if empty else -math.inf,
+        return Solution.unfinished(
+            may_be_empty=demands.min_coverage == 0,
             bound=1.0 if objective == "precision" else _most(X.n_rows, sample_weight),
-            status=Status.FEASIBLE if empty else Status.UNKNOWN,
             stopped_by=stop.reason,
             seconds=clock.elapsed(),
             engine=chosen.name,

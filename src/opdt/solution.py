@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
-from numbers import Integral, Real
 from typing import Any
 
+from opdt.checks import is_number, is_whole
 from opdt.errors import InputError
 from opdt.machine import available, cores
 from opdt.rules import Rule
@@ -35,6 +35,25 @@ class Status(StrEnum):
     NO_PATTERN = "no_pattern"  # no rule gains anything: proven
     INFEASIBLE = "infeasible"  # no rule meets the constraints: proven
     UNKNOWN = "unknown"  # stopped before any rule that meets the constraints was found
+
+    @classmethod
+    def of(cls, *, has_rule: bool, may_be_empty: bool, proven: bool) -> Status:
+        """The status that follows from the facts.
+
+        Parameters
+        ----------
+        has_rule : bool
+            Whether a rule was found that gains anything and meets the constraints.
+        may_be_empty : bool
+            Whether covering nothing is an answer, too.
+        proven : bool
+            Whether nothing is left to search.
+        """
+        if has_rule:
+            return cls.OPTIMAL if proven else cls.FEASIBLE
+        if may_be_empty:
+            return cls.NO_PATTERN if proven else cls.FEASIBLE
+        return cls.INFEASIBLE if proven else cls.UNKNOWN
 
     @property
     def is_proven(self) -> bool:
@@ -129,7 +148,7 @@ class Budget:
             ("memory", "'memory'", "bytes"),
         ):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value, Real) and value >= 0):
+            if value is not None and not (is_number(value) and value >= 0):
                 raise InputError(f"{shown} must be a number of {unit} >= 0 or None, got {value!r}.")
             if value == math.inf and name != "seconds":
                 raise InputError(
@@ -144,9 +163,7 @@ class Budget:
                 f"'progress' must be a function or None, got {type(self.progress).__name__}."
             )
         threads = self.threads
-        if threads is not None and not (
-            _is_number(threads, Integral) and (threads >= 1 or threads == -1)
-        ):
+        if threads is not None and not (is_whole(threads) and (threads >= 1 or threads == -1)):
             raise InputError(
                 "'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, "
                 f"got {threads!r}."
@@ -162,10 +179,6 @@ class Budget:
     def start(self) -> Clock:
         """A running clock with these limits."""
         return Clock(self)
-
-
-def _is_number(value: object, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 class Expired(Exception):
@@ -232,6 +245,11 @@ def running(budget: Budget | Clock | None) -> Clock:
     return budget if isinstance(budget, Clock) else (budget or Budget()).start()
 
 
+def value_of_nothing(may_be_empty: bool) -> float:
+    """The value of covering nothing: 0, or minus infinity where that is no answer."""
+    return 0.0 if may_be_empty else -math.inf
+
+
 @dataclass(frozen=True, repr=False)
 class Solution:
     """A rule and what is proven about it: `value <= optimum <= bound`, always.
@@ -283,6 +301,12 @@ class Solution:
     objective: str = "vi"
     evidence: Evidence | None = None
     plan: Plan | None = None
+
+    @classmethod
+    def unfinished(cls, *, may_be_empty: bool, bound: float, **known: Any) -> Solution:
+        """What is known when a limit is reached before anything is searched: only a bound."""
+        status = Status.of(has_rule=False, may_be_empty=may_be_empty, proven=False)
+        return cls(None, value_of_nothing(may_be_empty), bound, status, **known)
 
     @property
     def verdict(self) -> Verdict | None:

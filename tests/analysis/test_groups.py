@@ -115,7 +115,7 @@ class TestImportance:
         ("arguments", "message"),
         [
             ({"top": 0}, "'top' must be an int >= 1, got 0"),
-            ({"metric": "best"}, "'metric' must be one of both, gain, split, shap, got 'best'"),
+            ({"metric": "best"}, "'metric' must be 'both', 'gain', 'split' or 'shap', got 'best'"),
             ({"iterations": 2.5}, "'iterations' must be an int >= 1, got 2.5"),
             ({"seed": -1}, "'seed' must be an int >= 0, got -1"),
         ],

@@ -141,7 +141,7 @@ def test_a_limit_is_told(opdt):
         (("--within", "some"), "'--within' must be a share such as '1%' or 0.01, or rows such as"),
         (("--within", "200%"), "'within' must be a share from 0 to 1, got 2.0."),
         (("--top", 0), "'k' must be an int >= 1, got 0."),
-        (("--max-overlap", 1), "'max_overlap' must be from 0 to below 1"),
+        (("--max-overlap", 1), "'max_overlap' must be a number from 0 to below 1"),
         (("--max-overlap", 0.5, "--overlap", "dice"), "'overlap' must be 'share' or 'jaccard'"),
     ],
 )

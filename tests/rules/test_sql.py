@@ -237,5 +237,5 @@ def test_the_one_function_for_all_formats_names_them():
     rule = Rule([Condition("x", "<", 1)], 1)
     assert export(rule, "sql", dialect="sqlite") == rule.to_sql("sqlite")
     assert export(rule, "polars") == rule.to_polars_source()
-    with pytest.raises(InputError, match="'to' must be one of sql, sql-case, python,"):
+    with pytest.raises(InputError, match="'to' must be 'sql', 'sql-case', 'python',"):
         export(rule, "excel")

@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -22,9 +21,9 @@ from opdt.analysis.overlaps import check_overlap, rules_apart
 from opdt.analysis.ranking import Alternative, Alternatives, rank_rules
 from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
-from opdt.analysis.settings import Settings, build_problem, check_count
+from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
-from opdt.errors import InputError
+from opdt.checks import check_choice, check_int, check_number, is_finite
 from opdt.problem import CodedRule, Measure, RowGains
 from opdt.problem.objective import as_written
 from opdt.solution import Budget, Clock, StopReason
@@ -90,10 +89,9 @@ def top_rules(
        1   3        3       0    100.0 %  1.67    60.0 %  not supported  IF age >= 40 THEN ill
        2   2        2       0    100.0 %  1.67    40.0 %  not supported  IF age >= 50 THEN ill
     """
-    k = check_count("k", k)
-    if distinct not in DISTINCT:
-        raise InputError(f"'distinct' must be 'rows' or 'conditions', got {distinct!r}.")
-    most = _check_most(max_equivalents)
+    k = check_int("k", k)
+    check_choice("distinct", distinct, DISTINCT)
+    most = check_int("max_equivalents", max_equivalents, 0)
     clock = start_clock(budget, time_limit, n_jobs)
     searcher = _searcher(X, y, settings)
     found = searcher.list_rules(k, by_rows=distinct == "rows", budget=clock)
@@ -154,9 +152,9 @@ def diverse_rules(
     3.0 nan IF age >= 50 THEN ill
     2.0 0.0 IF pulse >= 80 THEN ill
     """
-    k = check_count("k", k)
+    k = check_int("k", k)
     limit = check_overlap(max_overlap, overlap)
-    most = _check_most(max_equivalents)
+    most = check_int("max_equivalents", max_equivalents, 0)
     clock = start_clock(budget, time_limit, n_jobs)
     searcher = _searcher(X, y, settings)
     ranked, overlaps, stopped = rules_apart(searcher, clock, k, limit, overlap)
@@ -212,7 +210,7 @@ def rashomon_set(
     >>> found.summary.interchangeable
     (('age', 'pulse'),)
     """
-    cap = check_count("cap", cap)
+    cap = check_int("cap", cap)
     clock = start_clock(budget, time_limit, n_jobs)
     share, rows = _within("within", within, 1), None
     if within_rows is not None:
@@ -271,16 +269,7 @@ def _equivalents(
     return [other for other, _ in found.rules() if other != rule], found.stopped_by
 
 
-def _check_most(max_equivalents: Any) -> int:
-    is_whole = isinstance(max_equivalents, Integral) and not isinstance(max_equivalents, bool)
-    if not is_whole or max_equivalents < 0:
-        raise InputError(f"'max_equivalents' must be an int >= 0, got {max_equivalents!r}.")
-    return int(max_equivalents)
-
-
 def _within(name: str, value: Any, most: float) -> Fraction:
     wanted = "a share from 0 to 1" if most == 1 else "a number of rows >= 0"
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= float(value) <= most or math.isinf(value):
-        raise InputError(f"'{name}' must be {wanted}, got {value!r}.")
+    check_number(name, value, wanted, lambda n: is_finite(n) and 0 <= n <= most)
     return as_written(float(value))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from opdt.analysis.counts import with_verdicts
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.resampling import resampled
-from opdt.analysis.settings import Settings, build_problem, check_count
+from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
+from opdt.checks import check_int
 from opdt.engines import Engine, get_engine
 from opdt.problem import Problem
 from opdt.rules import Rule, RuleList
@@ -154,7 +155,7 @@ def sequential_covering(
     ELSE old
     """
     clock = start_clock(budget, time_limit, n_jobs)
-    most = None if max_rules is None else check_count("max_rules", max_rules)
+    most = None if max_rules is None else check_int("max_rules", max_rules)
     problem = build_problem(X, y, **settings)
     test = None
     if alpha is not None:

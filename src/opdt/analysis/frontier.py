@@ -20,17 +20,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.analysis.envelope import Ceiling, crossing
-from opdt.analysis.settings import build_problem, check_count
+from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import Tracer
 from opdt.arguments import Groups, StructureLike, start_clock
+from opdt.checks import check_int, check_number, check_share_or_end
 from opdt.engines import Engine
 from opdt.engines.prices import Line, Pricer
-from opdt.errors import InputError
 from opdt.problem import Constraints
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
@@ -106,9 +105,7 @@ class ParetoFrontier:
 
     def with_precision(self, precision: float) -> FrontierPoint | None:
         """The rule with the most correct rows of those with at least this precision."""
-        if not isinstance(precision, Real) or not 0 <= precision <= 1:
-            raise InputError(f"'precision' must be a number from 0 to 1, got {precision!r}.")
-        least = as_written(float(precision))
+        least = as_written(check_share_or_end("precision", precision))
         for point, line in zip(reversed(self.points), reversed(self._lines), strict=True):
             if line.correct >= least * line.covered:
                 return point
@@ -224,7 +221,7 @@ def pareto_frontier(
         sample_weight=sample_weight,
         roles=roles,
     )
-    most = math.inf if max_points is None else check_count("max_points", max_points)
+    most = math.inf if max_points is None else check_int("max_points", max_points)
     pricer = Pricer(problem, engine, clock)
     limit = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)
     return Sweep(pricer, most, limit).run()
@@ -232,9 +229,7 @@ def pareto_frontier(
 
 def error_units(name: str, errors: Any, scale: int) -> int:
     """A number of errors in weight units, rounded down."""
-    is_number = isinstance(errors, Real) and not isinstance(errors, bool)
-    if not is_number or not 0 <= errors < math.inf:
-        raise InputError(f"'{name}' must be a number of rows >= 0, got {errors!r}.")
+    check_number(name, errors, "a number of rows >= 0", lambda n: 0 <= n < math.inf)
     return math.floor(as_written(errors) * scale)
 
 

@@ -16,9 +16,7 @@ not look at the labels and need no such care.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 from opdt.analysis.groups_association import (
@@ -32,10 +30,10 @@ from opdt.analysis.groups_importance import (
     DEFAULT_ITERATIONS,
     METRICS,
     FeatureImportance,
-    check_count,
     table_importance,
 )
 from opdt.arguments import resolve_table
+from opdt.checks import check_choice, check_int, check_share, check_share_or_end
 from opdt.errors import InputError
 from opdt.problem import FeatureGroups
 from opdt.problem.groups import CATEGORICAL, NUMERIC
@@ -83,10 +81,10 @@ def feature_importance(
     >>> found.top(3)  # doctest: +SKIP
     ('checking_account', 'duration', 'credit_amount')
     """
-    _check_metric(metric, METRICS)
+    check_choice("metric", metric, METRICS)
     table = resolve_table(X, y, sample_weight, roles)
-    rounds = check_count("iterations", iterations)
-    return table_importance(table, [metric], rounds, check_count("seed", seed, 0))[0]
+    rounds = check_int("iterations", iterations)
+    return table_importance(table, [metric], rounds, check_int("seed", seed, 0))[0]
 
 
 def importance_groups(
@@ -129,12 +127,12 @@ def importance_groups(
     >>> opdt.discover(X, y, groups=groups.custom,
     ...               structure=["important_cat", "important_num"])  # doctest: +SKIP
     """
-    _check_metric(metric, ("both", *METRICS))
-    number = check_count("top", top)
+    check_choice("metric", metric, ("both", *METRICS))
+    number = check_int("top", top)
     table = resolve_table(X, y, sample_weight, roles)
     metrics = ("gain", "split") if metric == "both" else (metric,)
-    rounds = check_count("iterations", iterations)
-    found = table_importance(table, metrics, rounds, check_count("seed", seed, 0))
+    rounds = check_int("iterations", iterations)
+    found = table_importance(table, metrics, rounds, check_int("seed", seed, 0))
     chosen = {name for each in found for name in each.top(number)}
     if not chosen:
         raise InputError(
@@ -182,15 +180,14 @@ def boruta(
     Boruta
         Decision, hits and rounds of every feature.
     """
-    if not _is_number(alpha) or not 0 < alpha < 1:
-        raise InputError(f"'alpha' must be a number between 0 and 1, got {alpha!r}.")
+    check_share("alpha", alpha)
     table = resolve_table(X, y, sample_weight, roles)
     return table_boruta(
         table,
-        rounds=check_count("rounds", rounds),
-        trees=check_count("trees", trees),
+        rounds=check_int("rounds", rounds),
+        trees=check_int("trees", trees),
         alpha=float(alpha),
-        seed=check_count("seed", seed, 0),
+        seed=check_int("seed", seed, 0),
     )
 
 
@@ -265,8 +262,7 @@ def correlation_groups(
     >>> groups.custom["cluster_1"], groups.custom["representatives"]
     (('cm', 'inch'), ('cm', 'kg'))
     """
-    if not _is_number(threshold) or not 0 <= threshold <= 1:
-        raise InputError(f"'threshold' must be a number from 0 to 1, got {threshold!r}.")
+    check_share_or_end("threshold", threshold)
     columns = columns_of(X, roles)
     matrix = associations(columns)
     found = clusters(matrix, float(threshold))
@@ -295,12 +291,3 @@ def _groups(
         [j for j, column in enumerate(columns) if column.kind is Kind.CATEGORICAL],
         {group: members for group, members in groups.items() if members},
     )
-
-
-def _check_metric(metric: object, allowed: Sequence[str]) -> None:
-    if metric not in allowed:
-        raise InputError(f"'metric' must be one of {', '.join(allowed)}, got {metric!r}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import InputError
 from opdt.optional import require
 from opdt.table import Column, Kind, Table
 
@@ -96,13 +95,6 @@ def fit(
         params={"verbosity": -1, "min_data_in_leaf": settings["min_data_in_leaf"]},
     )
     return lightgbm.train(settings, train, num_boost_round=rounds), data
-
-
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """Return a whole number that is at least `least`, refusing anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"'{name}' must be an int >= {least}, got {value!r}.")
-    return int(value)
 
 
 def _scores(booster: Any, data: Floats, metric: str) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from opdt.checks import check_choice, check_int, check_share
 from opdt.counts import RuleCounts
 from opdt.errors import InputError
 from opdt.rules import Rule
@@ -126,7 +126,7 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
 
     if not isinstance(rule, Rule):
         raise InputError(f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule.")
-    check_level(level)
+    check_share("level", level)
     counts = count_rule(rule, X, y)
     n_rows, n_class, covered = int(counts.n_rows), int(counts.n_class), int(counts.covered)
     correct = int(counts.correct)
@@ -140,26 +140,17 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
     )
 
 
-def check_level(level: Any) -> float:
-    """A confidence level, or one sentence."""
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise InputError(f"'level' must be a number between 0 and 1, got {level!r}.")
-    return float(level)
-
-
 def _interval(
     part: Any, whole: Any, level: Any, method: Any, alternative: str
 ) -> tuple[float, float]:
     from scipy.stats import binomtest
 
     for name, value in (("part", part), ("whole", whole)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-            raise InputError(f"'{name}' must be a number of rows, an int >= 0, got {value!r}.")
+        check_int(name, value, 0)
     if part > whole:
         raise InputError(f"'part' must be at most 'whole', got {part} of {whole}.")
-    if method not in ("exact", "wilson"):
-        raise InputError(f"'method' must be 'exact' or 'wilson', got {method!r}.")
-    checked = check_level(level)
+    check_choice("method", method, get_args(Method))
+    checked = check_share("level", level)
     if whole == 0:
         return 0.0, 1.0
     # SciPy calls the one-sided interval that is bounded below that of "greater".

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.checks import check_choice, check_number
 from opdt.errors import InputError
 from opdt.problem import CodedRule, Measure
 from opdt.problem.objective import as_written
@@ -82,13 +82,6 @@ def _overlap(
 
 def check_overlap(max_overlap: Any, overlap: Any) -> Fraction:
     """The limit as a fraction, both arguments checked."""
-    if overlap not in OVERLAPS:
-        raise InputError(f"'overlap' must be 'share' or 'jaccard', got {overlap!r}.")
-    if isinstance(max_overlap, bool) or not isinstance(max_overlap, Real):
-        raise InputError(f"'max_overlap' must be a number, got {max_overlap!r}.")
-    if not 0 <= max_overlap < 1:  # type: ignore[operator]
-        raise InputError(
-            f"'max_overlap' must be from 0 to below 1 (at 1 a rule may be repeated), "
-            f"got {max_overlap!r}."
-        )
-    return as_written(max_overlap)  # type: ignore[arg-type]
+    check_choice("overlap", overlap, OVERLAPS)
+    wanted = "a number from 0 to below 1 (at 1 a rule may be repeated)"
+    return as_written(check_number("max_overlap", max_overlap, wanted, lambda n: 0 <= n < 1))

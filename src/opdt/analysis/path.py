@@ -117,17 +117,16 @@ class WeightPath:
         price, trace = self._price(w), self._trace
         bound = trace.bound_at(price)
         if not trace.pieces:
-            status = Status.INFEASIBLE if trace.infeasible else Status.UNKNOWN
+            status = Status.of(has_rule=False, may_be_empty=False, proven=trace.infeasible)
             return Solution(None, NOTHING, self._vi(bound), status, self.stopped_by)
         line = trace.line_at(price)
         value = value_at(line, price)
         proven = value == bound
-        optimal = Status.NO_PATTERN if line.rule is None else Status.OPTIMAL
         return Solution(
             rule=line.rule,
             value=self._vi(value),
             bound=self._vi(bound),
-            status=optimal if proven else Status.FEASIBLE,
+            status=Status.of(has_rule=line.rule is not None, may_be_empty=True, proven=proven),
             stopped_by=StopReason.FINISHED if proven else self.stopped_by,
             covered=line.covered / self._scale,
             errors=line.errors / self._scale,

@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.repeats import Repeats, Tell
-from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
+from opdt.analysis.settings import Settings, build_problem
 from opdt.analysis.shuffling import Shuffler
 from opdt.arguments import start_clock
+from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise, price_of_ties
 from opdt.engines.prices import Line, Pricer
@@ -212,7 +212,7 @@ def permutation_test(
         solution,
         goal=goal,
         plan=plan,
-        shuffler=Shuffler.of(problem, check_seed(seed), strata, weights_follow),
+        shuffler=Shuffler.of(problem, check_int("seed", seed, 0), strata, weights_follow),
         tell=progress,
     )
 
@@ -350,9 +350,8 @@ def _left(clock: Clock) -> float | None:
 
 
 def _plan(n_permutations: Any, alpha: Any, early_stop: Any, keep_values: bool) -> Plan:
-    planned = check_count("n_permutations", n_permutations)
-    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
-        raise InputError(f"'alpha' must be a number between 0 and 1, got {alpha!r}.")
+    planned = check_int("n_permutations", n_permutations)
+    check_share("alpha", alpha)
     least = math.ceil(1 / as_written(float(alpha))) - 1
     if planned < least:
         warnings.warn(

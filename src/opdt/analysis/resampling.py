@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from opdt.problem import Problem, VolumeImpurity
 from opdt.problem.objective import MAX_TOTAL, MAX_WEIGHT, volume_impurity
-from opdt.table import Column, Table
 
 Rows = NDArray[np.int64]
 
@@ -30,27 +29,9 @@ def resampled(problem: Problem, counts: Rows) -> Problem:
     so the rules are those of the resampled table, not those of the original one.
     """
     rows = np.flatnonzero(counts)
-    table = problem.table
-    small = Table(
-        tuple(_taken(column, rows) for column in table.columns), table.labels[rows], table.classes
-    )
-    return Problem(
-        small,
-        problem.structure,
-        problem.groups,
-        _objective(problem, rows, counts[rows]),
-        problem.constraints,
-    )
-
-
-def _taken(column: Column, rows: Rows) -> Column:
-    codes = column.codes[rows]
-    drawn = np.zeros(column.n_values + 1, bool)  # the last is that of missing values, code -1
-    drawn[codes] = True
-    known = np.flatnonzero(drawn[:-1])
-    place = np.full(column.n_values + 1, -1, np.int32)
-    place[known] = np.arange(len(known))
-    return Column(column.name, column.kind, place[codes], column.values[known], column.cleaning)
+    table = replace(problem.table.take(rows), weights=None)  # rows weigh as often as drawn
+    objective = _objective(problem, rows, counts[rows])
+    return replace(problem, table=table, objective=objective, frequent=None)
 
 
 def _objective(problem: Problem, rows: Rows, counts: Rows) -> VolumeImpurity:
@@ -60,9 +41,7 @@ def _objective(problem: Problem, rows: Rows, counts: Rows) -> VolumeImpurity:
     total = int(weights.sum())
     rounding = objective.rounding * float(counts.max(initial=0))
     if total <= MAX_WEIGHT and total * max(price.numerator, price.denominator) <= MAX_TOTAL:
-        return replace(
-            objective, classes=objective.classes[rows], weights=weights, rounding=rounding
-        )
+        return replace(objective.take(rows), weights=weights, rounding=rounding)
     # Weights of very many digits, the large ones drawn too often: in coarser units.
     target = objective.labels[0] if len(objective.labels) == 1 else None
     coarse = volume_impurity(

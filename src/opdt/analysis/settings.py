@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, TypedDict, Unpack
 
 from opdt.arguments import (
@@ -59,17 +58,3 @@ def build_problem(
             settings.get("min_precision"),
         ),
     )
-
-
-def check_count(name: str, value: Any) -> int:
-    """A whole number of at least 1, or one sentence."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InputError(f"'{name}' must be an int >= 1, got {value!r}.")
-    return int(value)
-
-
-def check_seed(seed: Any) -> int:
-    """A whole number of at least 0, or one sentence."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"'seed' must be an int >= 0, got {seed!r}.")
-    return int(seed)

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.analysis.intervals import check_level
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.resampling import draw_counts, resampled
-from opdt.analysis.settings import Settings, build_problem, check_count, check_seed
+from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
+from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.problem import CodedRule, Problem
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.condition import format_value
-from opdt.solution import Budget, Clock, Solution, Status, StopReason
+from opdt.solution import Budget, Clock, Solution, StopReason
 
 
 class Form(NamedTuple):
@@ -217,8 +217,8 @@ def stability(
     """
     clock = start_clock(budget, time_limit, n_jobs)
     problem = build_problem(X, y, objective, **settings)
-    checked = check_level(level)
-    total, first = check_count("n_bootstrap", n_bootstrap), check_seed(seed)
+    checked = check_share("level", level)
+    total, first = check_int("n_bootstrap", n_bootstrap), check_int("seed", seed, 0)
     chosen = get_engine(engine)
     found = bootstrap(
         problem, chosen, clock, objective=objective, total=total, seed=first, tell=progress
@@ -280,7 +280,6 @@ def summarise(problem: Problem, found: Bootstraps, *, level: float, clock: Clock
         cover & (draw_counts(len(cover), found.seed, index) == 0)
         for index, cover in enumerate(covers)
     ]
-    proven = (Status.OPTIMAL, Status.NO_PATTERN, Status.INFEASIBLE)
     return Stability(
         solution=found.solution,
         rules=rules,
@@ -302,7 +301,7 @@ def summarise(problem: Problem, found: Bootstraps, *, level: float, clock: Clock
             if code is not None
         ),
         left_out_rows=int(np.any(unseen, axis=0).sum()) if unseen else 0,
-        n_unproven=sum(s.status not in proven for s in found.solutions),
+        n_unproven=sum(not s.status.is_proven for s in found.solutions),
         n_bootstrap=found.total,
         seed=found.seed,
         level=level,

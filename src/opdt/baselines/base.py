@@ -109,16 +109,3 @@ def seeded(seed: int) -> Iterator[None]:
     finally:
         np.random.set_state(of_numpy)  # noqa: NPY002
         random.setstate(of_python)
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse a share that is not between 0 and 1, both excluded."""
-    if isinstance(value, bool) or not isinstance(value, float) or not 0 < value < 1:
-        raise InputError(f"'{name}' must be a number between 0 and 1, got {value!r}.")
-
-
-def check_count(name: str, value: int | None) -> None:
-    """Refuse a limit that is neither a whole number of at least one nor None."""
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    if value is not None and not whole:
-        raise InputError(f"'{name}' must be an int >= 1 or None, got {value!r}.")

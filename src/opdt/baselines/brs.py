@@ -11,7 +11,8 @@ import pandas as pd
 from imodels import BayesianRuleSetClassifier
 from numpy.typing import NDArray
 
-from opdt.baselines.base import Baseline, check_count, cover, seeded
+from opdt.baselines.base import Baseline, cover, seeded
+from opdt.checks import check_int_or_none
 from opdt.engines.bins import DEFAULT_BINS, BinnedTable, check_bins
 from opdt.rules import Condition, Op, Rule
 from opdt.table import Kind, Table
@@ -61,7 +62,7 @@ class BRS(Baseline):
     def __post_init__(self) -> None:
         check_bins(self.bins)
         for name in ("n_rules", "n_iterations", "n_chains"):
-            check_count(name, getattr(self, name))
+            check_int_or_none(name, getattr(self, name))
 
     def _fit(self, table: Table) -> list[Rule]:
         items = Items.of(table, self.bins)

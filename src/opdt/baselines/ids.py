@@ -15,7 +15,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.baselines.base import Baseline, check_count, check_share
+from opdt.baselines.base import Baseline
+from opdt.checks import check_int_or_none, check_share
 from opdt.engines.bins import DEFAULT_BINS, BinnedTable, check_bins
 from opdt.errors import InputError
 from opdt.rules import Rule
@@ -61,8 +62,8 @@ class IDS(Baseline):
     def __post_init__(self) -> None:
         check_bins(self.bins)
         check_share("min_support", self.min_support)
-        check_count("max_conditions", self.max_conditions)
-        check_count("max_candidates", self.max_candidates)
+        check_int_or_none("max_conditions", self.max_conditions)
+        check_int_or_none("max_candidates", self.max_candidates)
         if len(self.lambdas) != N_TERMS or any(not 0 <= each < np.inf for each in self.lambdas):
             raise InputError(
                 f"'lambdas' must be {N_TERMS} numbers >= 0, one for each term, "

@@ -9,7 +9,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.baselines.base import Baseline, check_share
+from opdt.baselines.base import Baseline
+from opdt.checks import check_share
 from opdt.problem import CodedCondition, simplify
 from opdt.problem.coded import holds
 from opdt.problem.lifting import lift_condition

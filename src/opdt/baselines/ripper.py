@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import wittgenstein
 
-from opdt.baselines.base import Baseline, check_count, seeded
+from opdt.baselines.base import Baseline, seeded
+from opdt.checks import check_int_or_none
 from opdt.engines.bins import DEFAULT_BINS, BinnedTable, check_bins
 from opdt.rules import Condition, Op, Rule
 from opdt.table import Table
@@ -34,7 +35,7 @@ class _Wittgenstein(Baseline):
 
     def __post_init__(self) -> None:
         check_bins(self.bins)
-        check_count("max_conditions", self.max_conditions)
+        check_int_or_none("max_conditions", self.max_conditions)
 
     @abstractmethod
     def _model(self) -> Any:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.checks import check_int_or_none
 from opdt.engines.bins import DEFAULT_BINS, BinnedTable
 from opdt.engines.rscrules import BinSearch, Places
-from opdt.errors import InputError
 from opdt.problem import Measure, Problem, Structure
 from opdt.rules import Rule
 from opdt.solution import Budget
@@ -189,15 +189,8 @@ def _learn(table: Table, bins: int, max_conditions: int | None, *, only_needed: 
 
 
 def _check_most(max_conditions: int | None, n_features: int) -> int:
-    if max_conditions is None:
-        return n_features
-    if (
-        isinstance(max_conditions, bool)
-        or not isinstance(max_conditions, int)
-        or max_conditions < 1
-    ):
-        raise InputError(f"'max_conditions' must be an int >= 1 or None, got {max_conditions!r}.")
-    return min(max_conditions, n_features)
+    most = check_int_or_none("max_conditions", max_conditions)
+    return n_features if most is None else min(most, n_features)
 
 
 def _pure(

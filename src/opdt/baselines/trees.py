@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.baselines.base import Baseline, check_count, seeded
+from opdt.baselines.base import Baseline, seeded
+from opdt.checks import check_int_or_none
 from opdt.errors import InputError
 from opdt.problem import CodedCondition, simplify
 from opdt.problem.lifting import lift_condition
@@ -93,7 +94,7 @@ class CART(Baseline):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_count("max_depth", self.max_depth)
+        check_int_or_none("max_depth", self.max_depth)
 
     def _fit(self, table: Table) -> list[Rule]:
         from sklearn.tree import DecisionTreeClassifier
@@ -144,8 +145,8 @@ class SkopeRules(Baseline):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_count("max_depth", self.max_depth)
-        check_count("n_estimators", self.n_estimators)
+        check_int_or_none("max_depth", self.max_depth)
+        check_int_or_none("n_estimators", self.n_estimators)
 
     def _fit(self, table: Table) -> list[Rule]:
         data = TreeInput.of(table)

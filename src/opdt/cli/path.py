@@ -166,6 +166,8 @@ def path(
 
 def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: float | None) -> str:
     """What is listed: "frontier", or the best rules of an objective."""
+    from opdt.arguments import OBJECTIVES
+    from opdt.checks import check_choice
     from opdt.errors import InputError
 
     if frontier and w_max is not None:
@@ -178,9 +180,7 @@ def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: f
     if frontier:
         return "frontier"
     kind: str = "vi" if w_max is not None else aim.settings(limits)["objective"]
-    if kind not in ("vi", "precision", "coverage"):
-        raise InputError(f"'--objective' must be 'vi', 'precision' or 'coverage', got {kind!r}.")
-    return kind
+    return check_choice("--objective", kind, OBJECTIVES)
 
 
 def _trace(

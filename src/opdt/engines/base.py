@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from opdt.engines.many import ManySolves
 from opdt.errors import EngineFailure, UnsupportedProblem
 from opdt.problem import CodedRule, Measure, Problem
-from opdt.problem.evidence import evidence_of
+from opdt.problem.evidence import evidence_of_rows
 from opdt.rules import Rule
 from opdt.solution import (
     Budget,
@@ -21,6 +21,7 @@ from opdt.solution import (
     StopReason,
     TracePoint,
     running,
+    value_of_nothing,
 )
 
 
@@ -86,12 +87,14 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
     rule = outcome.rule
     if rule is None:
         return conclude(name, problem, None, None, outcome, seconds)
-    if why := problem.objection(rule):
-        raise EngineFailure(f"engine {name!r} returned {problem.lift(rule)}, but {why}.")
-    solution = conclude(name, problem, problem.lift(rule), problem.measure(rule), outcome, seconds)
+    fires = problem.cover(rule.conditions)  # once: everything below follows from it
+    measure, lifted = problem.measure_rows(fires, rule.label), problem.lift(rule)
+    if why := problem.objection(rule, measure):
+        raise EngineFailure(f"engine {name!r} returned {lifted}, but {why}.")
+    solution = conclude(name, problem, lifted, measure, outcome, seconds)
     if solution.rule is None:
         return solution
-    return replace(solution, evidence=evidence_of(problem, rule))
+    return replace(solution, evidence=evidence_of_rows(problem, fires, rule.label))
 
 
 def conclude(
@@ -123,7 +126,9 @@ def conclude(
         rule=rule,
         value=value,
         bound=bound,
-        status=_status(problem, measure is not None, proven),
+        status=Status.of(
+            has_rule=measure is not None, may_be_empty=problem.may_be_empty, proven=proven
+        ),
         stopped_by=outcome.stopped_by,
         covered=measure.covered / scale if measure else 0.0,
         errors=measure.errors / scale if measure else 0.0,
@@ -140,15 +145,7 @@ def value_of(problem: Problem, measure: Measure | None) -> float:
     """The value of a rule's counts; without a rule that of the empty one, if it is allowed."""
     if measure is not None:
         return problem.vi(measure.gain)
-    return 0.0 if problem.may_be_empty else float("-inf")
-
-
-def _status(problem: Problem, has_rule: bool, proven: bool) -> Status:
-    if has_rule:
-        return Status.OPTIMAL if proven else Status.FEASIBLE
-    if problem.may_be_empty:
-        return Status.NO_PATTERN if proven else Status.FEASIBLE
-    return Status.INFEASIBLE if proven else Status.UNKNOWN
+    return value_of_nothing(problem.may_be_empty)
 
 
 class Recorder:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import InputError
+from opdt.checks import check_int
 from opdt.machine import refuse_beyond
 from opdt.problem import CodedCondition
 from opdt.rules import Condition, Op
@@ -92,8 +92,7 @@ class BinnedTable:
 
 def check_bins(n_bins: Any) -> None:
     """Refuse a number of bins that cannot part anything."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int) or n_bins < 2:
-        raise InputError(f"'bins' must be an int >= 2, got {n_bins!r}.")
+    check_int("bins", n_bins, 2)
 
 
 def _levels(feature: int, column: Column) -> tuple[list[Bin], NDArray[np.intp]]:

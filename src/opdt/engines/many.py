@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from copy import copy
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
-from opdt.errors import InputError
+from opdt.checks import check_number, is_finite
 from opdt.problem import Objective, Problem
 from opdt.rules import Rule
 from opdt.solution import Budget, Clock, Solution
@@ -95,5 +93,4 @@ class ManySolves:
 
 def check_value(value: Any) -> None:
     """Refuse what is no finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise InputError(f"'value' must be a finite number, got {value!r}.")
+    check_number("value", value, "a finite number", is_finite)

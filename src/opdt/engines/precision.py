@@ -203,10 +203,8 @@ class PrecisionSearch:
 
     def _solution(self) -> Solution:
         pricer, line = self._pricer, self._best
-        if line is not None:
-            status = Status.OPTIMAL if self._proven else Status.FEASIBLE
-        else:
-            status = Status.INFEASIBLE if self._infeasible else Status.UNKNOWN
+        proven = self._infeasible if line is None else self._proven
+        status = Status.of(has_rule=line is not None, may_be_empty=False, proven=proven)
         return Solution(
             rule=None if line is None else line.rule,
             value=self._value,

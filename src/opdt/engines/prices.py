@@ -14,9 +14,9 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 from typing import Any, NamedTuple
 
+from opdt.checks import is_number
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError
 from opdt.problem import Problem, VolumeImpurity
@@ -193,12 +193,11 @@ class Pricer:
         """What a solve at the price `w` has found, as a solution."""
         line, scale = answer.line, self.scale
         value = -math.inf if line is None else float(line.value(w) / scale)
-        if line is None:
-            status = Status.INFEASIBLE if answer.proven else Status.UNKNOWN
-        elif not answer.proven:
-            status = Status.FEASIBLE
-        else:
-            status = Status.NO_PATTERN if line.rule is None else Status.OPTIMAL
+        status = Status.of(
+            has_rule=line is not None and line.rule is not None,
+            may_be_empty=line is not None,
+            proven=answer.proven,
+        )
         return Solution(
             rule=None if line is None else line.rule,
             value=value,
@@ -252,10 +251,9 @@ def _units(problem: Problem) -> tuple[Any, int, float]:
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:
     """A price as a fraction; None for infinity, where that is allowed."""
-    is_number = isinstance(w, Real) and not isinstance(w, bool) and w == w
-    if is_number and infinite and w > sys.float_info.max:
+    if is_number(w) and infinite and w > sys.float_info.max:
         return None
-    if not is_number or not 1 <= w < math.inf:
+    if not is_number(w) or not 1 <= w < math.inf:
         kind = "a number >= 1, or infinity" if infinite else "a finite number >= 1"
         raise InputError(f"'{name}' must be {kind} (the price of one error in rows), got {w!r}.")
     return as_written(w)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.checks import check_int
 from opdt.errors import InputError
 from opdt.estimators.inputs import take_rows
 from opdt.problem import Constraints
@@ -51,11 +52,9 @@ def drawn_folds(
     """
     from sklearn.model_selection import RepeatedStratifiedKFold
 
-    if not isinstance(n_repeats, Integral) or isinstance(n_repeats, bool) or n_repeats < 1:
-        raise InputError(f"'n_repeats' must be an int >= 1, got {n_repeats!r}.")
     splitter = RepeatedStratifiedKFold(
         n_splits=_fold_count(table, n_folds, target),
-        n_repeats=int(n_repeats),
+        n_repeats=check_int("n_repeats", n_repeats),
         random_state=random_state,
     )
     with warnings.catch_warnings():

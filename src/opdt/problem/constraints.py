@@ -6,9 +6,10 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
+from opdt.checks import check_bool, check_number, check_share_or_end, is_finite
 from opdt.errors import InputError
 from opdt.rules import Op
 
@@ -83,7 +84,7 @@ class Constraints:
         self._check_numbers()
 
     def _check_numbers(self) -> None:
-        if not _is_number(self.min_coverage) or self.min_coverage < 0:
+        if not is_finite(self.min_coverage) or self.min_coverage < 0:
             raise InputError(
                 "'min_coverage' must be a number of rows (int) or a share of them (float from 0 "
                 f"to 1), got {self.min_coverage!r}."
@@ -93,17 +94,16 @@ class Constraints:
                 f"'min_coverage' as a float is a share from 0 to 1, got {self.min_coverage!r}; "
                 "give a number of rows as an int."
             )
-        if not _is_number(self.min_precision) or not 0 <= self.min_precision <= 1:
-            raise InputError(
-                f"'min_precision' must be a number from 0 to 1, got {self.min_precision!r}."
+        check_share_or_end("min_precision", self.min_precision)
+        if self.max_errors is not None:
+            check_number(
+                "max_errors",
+                self.max_errors,
+                "a number of rows >= 0 or None",
+                lambda n: is_finite(n) and n >= 0,
             )
-        if self.max_errors is not None and (not _is_number(self.max_errors) or self.max_errors < 0):
-            raise InputError(
-                f"'max_errors' must be a number of rows >= 0 or None, got {self.max_errors!r}."
-            )
-        for name in ("once", "missing_conditions"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"'{name}' must be True or False, got {getattr(self, name)!r}.")
+        check_bool("once", self.once)
+        check_bool("missing_conditions", self.missing_conditions)
 
     @property
     def bounds_rows(self) -> bool:
@@ -167,10 +167,3 @@ def _names(argument: str, value: Any) -> tuple[str, ...]:
     if not all(isinstance(n, str) for n in names):
         raise InputError(f"'{argument}' must be a list of feature names, got {list(names)!r}.")
     return names
-
-
-def _is_number(value: Any) -> bool:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    # A whole number may lie beyond all floats, and is finite.
-    return isinstance(value, Integral) or math.isfinite(value)

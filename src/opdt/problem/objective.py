@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.checks import check_number
 from opdt.errors import InputError
 
 # Sums of the gains of all rows, in units, stay below this: the search adds and compares two such
@@ -54,6 +55,10 @@ class Objective(ABC):
     def wrong(self, label: int) -> NDArray[np.bool_]:
         """Rows that count as errors when covered by a rule of class `label`."""
 
+    @abstractmethod
+    def take(self, rows: Units) -> Objective:
+        """The same gains on some rows."""
+
 
 @dataclass(frozen=True, eq=False)
 class VolumeImpurity(Objective):
@@ -81,6 +86,10 @@ class VolumeImpurity(Objective):
         other: NDArray[np.bool_] = self.classes != label
         return other
 
+    def take(self, rows: Units) -> VolumeImpurity:
+        """The same price on some rows."""
+        return replace(self, classes=self.classes[rows], weights=self.weights[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class RowGains(Objective):
@@ -100,6 +109,10 @@ class RowGains(Objective):
     def wrong(self, label: int) -> NDArray[np.bool_]:
         """Rows of negative gain."""
         return self.row_gains < 0
+
+    def take(self, rows: Units) -> RowGains:
+        """The gains of some rows."""
+        return replace(self, row_gains=self.row_gains[rows], weights=self.weights[rows])
 
 
 def as_written(value: float | Fraction) -> Fraction:
@@ -131,11 +144,8 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 def error_price(w: Any) -> Fraction:
     """The price of an error as an exact fraction, see `as_written`; or one sentence."""
-    is_number = isinstance(w, Real) and not isinstance(w, bool)
-    if not is_number or not 1 <= w < math.inf:
-        raise InputError(
-            f"'w' must be a finite number >= 1 (the price of one error in rows), got {w!r}."
-        )
+    wanted = "a finite number >= 1 (the price of one error in rows)"
+    check_number("w", w, wanted, lambda price: 1 <= price < math.inf)
     return as_written(w)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -155,6 +155,16 @@ class Problem:
         not given stay, and so does whatever does not depend on them.
         """
         return self._changed("constraints", replace(self.constraints, **limits))
+
+    def take(self, rows: NDArray[np.int64]) -> Problem:
+        """The problem of some rows, as if no other row had been read."""
+        return Problem(
+            self.table.take(rows),
+            self.structure,
+            self.groups,
+            self.objective.take(rows),
+            self.constraints,
+        )
 
     def _changed(self, name: str, value: Any) -> Problem:
         other = copy(self)
@@ -313,12 +323,15 @@ class Problem:
 
     def measure(self, rule: CodedRule) -> Measure:
         """Gain, covered rows and errors of a rule, exactly."""
-        fires = self.cover(rule.conditions)
+        return self.measure_rows(self.cover(rule.conditions), rule.label)
+
+    def measure_rows(self, fires: NDArray[np.bool_], label: int) -> Measure:
+        """The same of covered rows, shape (n_rows,), and a class."""
         weights = self.objective.weights
         return Measure(
-            int(self.objective.gains(rule.label)[fires].sum()),
+            int(self.objective.gains(label)[fires].sum()),
             int(weights[fires].sum()),
-            int(weights[fires & self.objective.wrong(rule.label)].sum()),
+            int(weights[fires & self.objective.wrong(label)].sum()),
         )
 
     def gain(self, value: float) -> int:
@@ -377,19 +390,17 @@ class Problem:
         looser condition; the first class.
         """
         conditions = rule.conditions
-        return (
-            -measure.gain,
-            len(conditions),
-            measure.errors,
-            tuple(c.feature for c in conditions),
-            tuple(tightness(c, self.table.columns[c.feature].n_values) for c in conditions),
-            rule.label,
-        )
+        columns = self.table.columns
+        places = [(c.feature, tightness(c, columns[c.feature].n_values)) for c in conditions]
+        return rule_order(measure, places, rule.label)
 
     # -- whether a rule fits -----------------------------------------------------------------
 
-    def objection(self, rule: CodedRule) -> str | None:
-        """Why the rule is not one of this problem's, or None if it is."""
+    def objection(self, rule: CodedRule, measure: Measure | None = None) -> str | None:
+        """Why the rule is not one of this problem's, or None if it is.
+
+        `measure` is that of the rule, where it is known.
+        """
         if rule.label not in self.objective.labels:
             return "its class is not the target class"
         used = [c.feature for c in rule.conditions]
@@ -399,7 +410,7 @@ class Problem:
             return "it uses a feature more than once"
         if not any(self.fits(chain, rule.conditions) for chain in self.chains):
             return "it does not fit the structure"
-        if not self.within_limits(self.measure(rule)):
+        if not self.within_limits(measure or self.measure(rule)):
             return "its coverage, precision or errors are not as demanded"
         return None
 
@@ -470,6 +481,23 @@ class Problem:
     def is_vi(self) -> bool:
         """Whether the objective is the paper's VI (rather than any row gains)."""
         return not isinstance(self.objective, RowGains)
+
+
+def rule_order(
+    measure: Measure, places: Sequence[tuple[int, tuple[int, ...]]], label: int
+) -> tuple[Any, ...]:
+    """The order of rules, best first; see `Problem.key`.
+
+    `places` are the feature of each condition and its tightness among those of that feature.
+    """
+    return (
+        -measure.gain,
+        len(places),
+        measure.errors,
+        tuple(feature for feature, _ in places),
+        tuple(tightness for _, tightness in places),
+        label,
+    )
 
 
 def most_frequent(counts: NDArray[Any]) -> tuple[int, ...]:

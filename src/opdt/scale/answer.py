@@ -8,15 +8,16 @@ from opdt.engines.base import Outcome, conclude
 from opdt.errors import EngineFailure
 from opdt.problem import Measure
 from opdt.problem.coded import OP_ORDER
+from opdt.problem.problem import rule_order
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.thresholds import readable_threshold
 from opdt.scale import keys
 from opdt.scale.boxes import Box
-from opdt.scale.driver import Driver, Stopped
+from opdt.scale.driver import Stopped
 from opdt.scale.search import PartitionedSearch
 from opdt.scale.standing import Found
 from opdt.scale.works import Fetch, Neighbours, Pass, Work
-from opdt.solution import Solution, Statistics, Status, StopReason
+from opdt.solution import Solution, Statistics, StopReason
 
 # ray and position → the levels next to it: the largest below and the smallest not below
 Next = dict[tuple[int, int], tuple[int, int]]
@@ -45,19 +46,6 @@ def answer(search: PartitionedSearch) -> Solution:
     rule = None if found is None else _rule(search, found, beside)
     seconds = search.driver.clock.elapsed()
     return conclude("search", search.problem, rule, measure, outcome, seconds)
-
-
-def unfinished(driver: Driver, reason: StopReason, *, may_be_empty: bool, bound: float) -> Solution:
-    """What is known when a limit ends the very first pass: the empty rule, and a bound."""
-    return Solution(
-        rule=None,
-        value=0.0 if may_be_empty else float("-inf"),
-        bound=bound,
-        status=Status.FEASIBLE if may_be_empty else Status.UNKNOWN,
-        stopped_by=reason,
-        seconds=driver.clock.elapsed(),
-        engine="search",
-    )
 
 
 def _first(
@@ -106,17 +94,16 @@ def _key(
 ) -> tuple[Any, ...]:
     """`Problem.key`, with levels of rows in the place of codes: both are in the same order."""
     rays = [search.rays[ray] for ray in found.rays]
-    order: list[tuple[int, ...]] = []
+    places: list[tuple[int, tuple[int, ...]]] = []
     for index, ray, at in zip(found.rays, rays, found.spots, strict=True):
         rank = OP_ORDER[ray.op]
         if ray.op.is_threshold:
-            order.append((rank, beside[index, at][1]))
+            places.append((ray.feature, (rank, beside[index, at][1])))
         elif ray.op is Op.IN:
-            order.append((rank, -len(ray.levels), *ray.levels))
+            places.append((ray.feature, (rank, -len(ray.levels), *ray.levels)))
         else:
-            order.append((rank, ray.code))
-    features = tuple(ray.feature for ray in rays)
-    return (-measure.gain, len(rays), measure.errors, features, tuple(order), found.label)
+            places.append((ray.feature, (rank, ray.code)))
+    return rule_order(measure, places, found.label)
 
 
 def _stated(search: PartitionedSearch, found: Found) -> Measure:

@@ -23,7 +23,7 @@ from opdt.problem import Constraints, Problem
 from opdt.problem.evidence import count_rules
 from opdt.problem.groups import check_groups
 from opdt.rules.lazy import check_lazy, lazy_kind
-from opdt.scale.answer import answer, unfinished
+from opdt.scale.answer import answer
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.prices import PartitionedPricer
@@ -253,9 +253,15 @@ def _unfinished(
         bound = 1.0
     names = () if schema is None else tuple(layout.name for layout in schema.features)
     seen = Passes(driver.passes, rows or 0, driver.scanner.bytes_read, names, (), ())
-    empty = wishes.constraints.min_coverage == 0
-    found = unfinished(driver, reason, may_be_empty=empty, bound=bound)
-    return replace(found, details=seen, objective=objective)
+    return Solution.unfinished(
+        may_be_empty=wishes.constraints.min_coverage == 0,
+        bound=bound,
+        stopped_by=reason,
+        seconds=driver.clock.elapsed(),
+        engine="search",
+        details=seen,
+        objective=objective,
+    )
 
 
 def _first_pass(schema: Schema, driver: Driver) -> Summary:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.checks import check_choice
 from opdt.errors import InputError
 from opdt.rules import Rule
 from opdt.rules.rule_json import rule_to_json
@@ -58,8 +59,7 @@ def make(
     test : PermutationTest, optional
         Of the search that found the outcome, for the verdict.
     """
-    if what not in KINDS:
-        raise InputError(f"'what' must be one of {', '.join(KINDS)}, got {what!r}.")
+    check_choice("what", what, tuple(KINDS))
     stem = _stem(work)
     if what == "project":
         return Takeaway(f"{stem}.opdt.json", work.to_json().encode(), "application/json")

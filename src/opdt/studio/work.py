@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
 from typing import Any
 
+from opdt.checks import check_choice, check_int, check_number
 from opdt.errors import InputError
 from opdt.problem import Constraints, Structure
 from opdt.problem.groups import PREDEFINED
@@ -144,8 +144,7 @@ class Work:
         demands = Constraints(**{name: getattr(self, name) for name in DEMANDS})
         for name in DEMANDS:
             object.__setattr__(self, name, getattr(demands, name))
-        if self.form not in FORMS:
-            raise InputError(f"'form' must be one of {', '.join(FORMS)}, got {self.form!r}.")
+        check_choice("form", self.form, tuple(FORMS))
         if not isinstance(self.structure, Structure):
             raise InputError(f"'structure' must be a Structure, got {self.structure!r}.")
         if fitting_form(self.form, self.structure) != self.form:
@@ -329,14 +328,10 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _number(name: str, value: Any, low: float, high: float) -> float:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high:
-        raise InputError(f"'{name}' must be a number from {low:g} to {high:,.12g}, got {value!r}.")
+    wanted = f"a number from {low:g} to {high:,.12g}"
+    check_number(name, value, wanted, lambda n: low <= n <= high)
     return float(value)
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> int:
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or not low <= value <= high:
-        raise InputError(f"'{name}' must be a whole number from {low} to {high}, got {value!r}.")
-    return int(value)
+    return check_int(name, value, low, most=high)

@@ -67,6 +67,16 @@ class Column:
         """Whether any row's value is missing."""
         return bool((self.codes < 0).any())
 
+    def take(self, rows: NDArray[np.int64]) -> Column:
+        """The column on some rows, coded again: a value that none of them has is no value."""
+        codes = self.codes[rows]
+        present = np.zeros(self.n_values + 1, bool)  # the last is that of missing values, code -1
+        present[codes] = True
+        known = np.flatnonzero(present[:-1])
+        place = np.full(self.n_values + 1, -1, np.int32)
+        place[known] = np.arange(len(known))
+        return Column(self.name, self.kind, place[codes], self.values[known], self.cleaning)
+
 
 def code_column(name: str, raw: Raw, kind: Kind | None = None) -> Column:
     """Return a column rank-coded, as the kind asked for or the one its content suggests.

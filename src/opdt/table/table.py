@@ -81,6 +81,12 @@ class Table:
     weights: NDArray[np.float64] | None = None
     plan: Plan = field(default_factory=Plan)
 
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """The table of some rows, all classes kept, as if no other row had been read."""
+        weights = None if self.weights is None else self.weights[rows]
+        columns = tuple(column.take(rows) for column in self.columns)
+        return Table(columns, self.labels[rows], self.classes, weights)
+
     @classmethod
     def build(
         cls,

@@ -59,9 +59,9 @@ BEST = Rule([Condition("x", Op.GE, 2), Condition("c", Op.EQ, "u")], "a")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "cplex"}, "'solver' must be one of scip, highs, gurobi, got 'cplex'"),
-        ({"formulation": "flow"}, "'formulation' must be one of paper, path, got 'flow'"),
-        ({"scaling": "z"}, "'scaling' must be one of rank, minmax, got 'z'"),
+        ({"solver": "cplex"}, "'solver' must be 'scip', 'highs' or 'gurobi', got 'cplex'"),
+        ({"formulation": "flow"}, "'formulation' must be 'paper' or 'path', got 'flow'"),
+        ({"scaling": "z"}, "'scaling' must be 'rank' or 'minmax', got 'z'"),
         ({"warm_start": "cart"}, "'warm_start' must be True, False, 'bsccart', .* or a Rule"),
         ({"warm_start": 1}, "'warm_start' must be"),
         ({"priorities": 1}, "'priorities' must be True or False, got 1"),

@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.checks import check_number
 from opdt.errors import InputError
 from opdt.problem import Problem, RowGains
 from opdt.problem.objective import as_written
@@ -127,10 +127,6 @@ class Loss:
 
 def check_price(condition_price: Any) -> Fraction:
     """The price of a condition as an exact number."""
-    is_number = isinstance(condition_price, Real) and not isinstance(condition_price, bool)
-    if not is_number or not 0 <= float(condition_price) < math.inf:
-        raise InputError(
-            "'condition_price' must be a finite number of rows >= 0 (the price of one condition), "
-            f"got {condition_price!r}."
-        )
+    wanted = "a finite number of rows >= 0 (the price of one condition)"
+    check_number("condition_price", condition_price, wanted, lambda n: 0 <= n < math.inf)
     return as_written(condition_price)

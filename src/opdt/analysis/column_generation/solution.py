@@ -12,8 +12,9 @@ import numpy as np
 from opdt.analysis.column_generation.loss import Loss, check_price
 from opdt.analysis.column_generation.run import ClassRun, Counts, Incumbent, generate
 from opdt.analysis.counts import with_verdicts
-from opdt.analysis.settings import build_problem, check_count
+from opdt.analysis.settings import build_problem
 from opdt.arguments import Groups, StructureLike, resolve_table, start_clock
+from opdt.checks import check_int
 from opdt.errors import InputError
 from opdt.problem import CodedRule, Constraints, Problem
 from opdt.problem.evidence import evidence_of, evidence_of_rows
@@ -155,7 +156,7 @@ def best_rule_set(
     (1.0, 1.0, 'optimal')
     """
     clock = start_clock(budget, time_limit, n_jobs)
-    most = check_count("max_rules", max_rules)
+    most = check_int("max_rules", max_rules)
     check_price(condition_price)
     table = resolve_table(X, y, sample_weight, roles)
     classes = table.classes.tolist()

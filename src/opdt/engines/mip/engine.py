@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from opdt.checks import check_bool, check_choice, check_int
 from opdt.engines.base import Engine, Outcome
 from opdt.engines.mip import bounds, paper, vectors
 from opdt.engines.mip.model import Floats, Model
@@ -111,15 +112,10 @@ class MIPEngine(Engine):
             ("formulation", FORMULATIONS),
             ("scaling", SCALINGS),
         ):
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"'{name}' must be one of {', '.join(allowed)}, got {getattr(self, name)!r}."
-                )
+            check_choice(name, getattr(self, name), tuple(allowed))
         check_warm_start(self.warm_start)
-        if not isinstance(self.priorities, bool):
-            raise InputError(f"'priorities' must be True or False, got {self.priorities!r}.")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise InputError(f"'seed' must be an int >= 0, got {self.seed!r}.")
+        check_bool("priorities", self.priorities)
+        check_int("seed", self.seed, 0)
 
     def refuses(self, problem: Problem) -> str | None:
         """Refuse what the formulation cannot say."""

@@ -9,8 +9,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple, Protocol
 
+from opdt.checks import check_choice
 from opdt.engines.mip.model import Floats, Model
-from opdt.errors import EngineUnavailable, InputError
+from opdt.errors import EngineUnavailable
 from opdt.solution import Clock, StopReason
 
 # How often the waiting thread looks at the cancel flag and reports progress, in seconds.
@@ -118,8 +119,7 @@ class Adapter(Protocol):
 
 def get_adapter(name: str) -> Adapter:
     """The adapter of a solver, importing neither the solver nor the other adapters."""
-    if name not in SOLVERS:
-        raise InputError(f"'solver' must be one of {', '.join(SOLVERS)}, got {name!r}.")
+    check_choice("solver", name, tuple(SOLVERS))
     module, package, extra = SOLVERS[name]
     if find_spec(package) is None:
         raise EngineUnavailable(

@@ -14,9 +14,8 @@ from opdt.engines.search.field import Field
 from opdt.engines.search.pricing import UnitPrice, find_prices, limits_of
 from opdt.engines.search.records import PARTS
 from opdt.engines.search.scores import Scores
-from opdt.problem import Objective, Problem, RowGains, VolumeImpurity
+from opdt.problem import Problem, VolumeImpurity
 from opdt.solution import Budget, Clock, StopReason
-from opdt.table import Column, Table
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
@@ -153,24 +152,6 @@ def _rows(n_rows: int, size: int) -> NDArray[np.int64]:
 
 def _sampled(problem: Problem, rows: NDArray[np.int64], margin: float) -> Problem:
     """The problem on some rows, with limits in proportion, the stricter by a margin."""
-    table = problem.table
-    columns = []
-    for column in table.columns:
-        codes = column.codes[rows]
-        known, place = np.unique(codes[codes >= 0], return_inverse=True)
-        fresh = np.full(len(rows), -1, np.int32)
-        fresh[codes >= 0] = place
-        columns.append(Column(column.name, column.kind, fresh, column.values[known]))
-    weights = None if table.weights is None else table.weights[rows]
-    small = Table(tuple(columns), table.labels[rows], table.classes, weights)
-    gains = problem.objective
-    if isinstance(gains, RowGains):
-        objective: Objective = replace(
-            gains, row_gains=gains.row_gains[rows], weights=gains.weights[rows]
-        )
-    else:
-        assert isinstance(gains, VolumeImpurity)
-        objective = replace(gains, classes=gains.classes[rows], weights=gains.weights[rows])
-    share = int(objective.weights.sum()) / max(1, int(gains.weights.sum()))
-    limited = problem.constraints.of_sample(share, margin)
-    return Problem(small, problem.structure, problem.groups, objective, limited)
+    small = problem.take(rows)
+    share = int(small.objective.weights.sum()) / max(1, int(problem.objective.weights.sum()))
+    return replace(small, constraints=problem.constraints.of_sample(share, margin))

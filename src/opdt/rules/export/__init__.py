@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opdt.errors import InputError
+from opdt.checks import check_choice
 from opdt.rules.export.dialects import DIALECTS
 from opdt.rules.export.plan import column_types
 
@@ -62,6 +62,4 @@ def export(
         "markdown": rule.to_markdown,
         "latex": rule.to_latex,
     }
-    if to not in views:
-        raise InputError(f"'to' must be one of {', '.join(FORMATS)}, got {to!r}.")
-    return views[to]()
+    return views[check_choice("to", to, tuple(FORMATS))]()
