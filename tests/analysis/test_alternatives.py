@@ -354,7 +354,11 @@ def test_a_set_comes_as_text_and_as_a_table() -> None:
         (diverse_rules, {"k": True}, "'k' must be an int >= 1, got True"),
         (diverse_rules, {"max_overlap": 1}, "'max_overlap' must be a number from 0 to below 1"),
         (diverse_rules, {"max_overlap": -0.1}, "'max_overlap' must be a number from 0 to below 1"),
-        (diverse_rules, {"max_overlap": "half"}, "'max_overlap' must be a number from 0 to below 1"),
+        (
+            diverse_rules,
+            {"max_overlap": "half"},
+            "'max_overlap' must be a number from 0 to below 1",
+        ),
         (diverse_rules, {"overlap": "dice"}, "'overlap' must be 'share' or 'jaccard'"),
         (rashomon_set, {"within": 2}, "'within' must be a share from 0 to 1, got 2"),
         (rashomon_set, {"within": float("nan")}, "'within' must be a share from 0 to 1, got nan"),

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from opdt.arguments import LEAST_COVERAGE
+from opdt.cli import options as opt
+from opdt.cli.source import class_of
 from opdt.errors import InputError
 from opdt.problem.lifting import RARER, RAREST
 from opdt.report.formats import format_share
@@ -30,10 +33,10 @@ class Aim:
     `w`, `objective` and `label` are None where the option is not given.
     """
 
-    objective: str | None
-    w: float | None
-    label: str | None
-    paper: bool = False
+    objective: opt.Objective = None
+    w: opt.Price = None
+    label: opt.Wanted = None
+    paper: opt.Paper = False
 
     def __post_init__(self) -> None:
         if not self.paper:
@@ -83,6 +86,10 @@ class Aim:
         if self.label in (ALL, RAREST) and self.label not in map(str, classes or ()):
             return None if self.label == ALL else RAREST
         return class_of(self.label)
+
+    def of_table(self, table: Table) -> Any:
+        """The argument `target` of `discover` for a table."""
+        return self.target(partial(class_of, table), table.classes.tolist())
 
     def class_notes(self, label: Any, table: Table, what: str = "the rule is") -> list[str]:
         """Which class was taken, where nobody has said and there are two."""

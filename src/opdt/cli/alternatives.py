@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opdt.cli import options as opt
+from opdt.cli.option_groups import ColumnOptions, RuleOptions, TextOptions, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,58 +23,52 @@ if TYPE_CHECKING:
 WHICH = "Which rules"
 LISTED = 10  # rules of a part that are shown if no number is asked for
 
+Within = Annotated[
+    str | None,
+    typer.Option(
+        metavar="1%",
+        help="All rules that lose at most this to the best; '3 rows' is a loss of VI (1%).",
+        rich_help_panel=WHICH,
+    ),
+]
+Top = Annotated[
+    int | None, typer.Option(metavar="N", help="The best N rules.", rich_help_panel=WHICH)
+]
+MaxOverlap = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Rules that have at most this share of their rows in common.",
+        rich_help_panel=WHICH,
+    ),
+]
+Overlap = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Of the smaller rule: 'share'; or 'jaccard'.", rich_help_panel=WHICH
+    ),
+]
+Cap = Annotated[
+    int, typer.Option(metavar="N", help="Most rules of '--within'.", rich_help_panel=WHICH)
+]
 
+
+@spread
 def alternatives(
     data: opt.Data,
     target: opt.Target,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            metavar="1%",
-            help="All rules that lose at most this to the best; '3 rows' is a loss of VI (1%).",
-            rich_help_panel=WHICH,
-        ),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The best N rules.", rich_help_panel=WHICH),
-    ] = None,
-    max_overlap: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Rules that have at most this share of their rows in common.",
-            rich_help_panel=WHICH,
-        ),
-    ] = None,
-    overlap: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Of the smaller rule: 'share'; or 'jaccard'.",
-            rich_help_panel=WHICH,
-        ),
-    ] = "share",
-    cap: Annotated[
-        int, typer.Option(metavar="N", help="Most rules of '--within'.", rich_help_panel=WHICH)
-    ] = 10_000,
+    *,
+    within: Within = None,
+    top: Top = None,
+    max_overlap: MaxOverlap = None,
+    overlap: Overlap = "share",
+    cap: Cap = 10_000,
     depth: opt.Depth = None,
     w: opt.Weight = 10.0,
     label: opt.Label = None,
-    structure: opt.StructureOption = None,
-    groups: opt.GroupsOption = None,
-    direction: opt.Direction = None,
-    require: opt.Require = None,
-    forbid: opt.Forbid = None,
-    min_precision: opt.MinPrecision = None,
-    min_coverage: opt.MinCoverage = None,
-    max_errors: opt.MaxErrors = None,
-    role: opt.Roles = None,
-    missing: opt.Missing = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    rule: RuleOptions,
+    columns: ColumnOptions,
+    text: TextOptions,
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
     json_out: Annotated[
@@ -99,14 +94,7 @@ def alternatives(
         within = "1%"
     near = None if within is None else read_within(within)
     with notes(shown=not quiet, columns=False):  # the plan says the same
-        source = given.open_data(data, given.how_written(delimiter, encoding, decimal, date_order))
-        table = given.build_table(source, target, role, missing)
-        levels, named = given.shape(structure, groups)
-        limits = {
-            "min_precision": min_precision,
-            "min_coverage": min_coverage,
-            "max_errors": max_errors,
-        }
+        table = columns.table(given.open_data(data, text.marks), target)
         parts = _find(
             table,
             near=None if near is None else near | {"cap": cap},
@@ -118,9 +106,8 @@ def alternatives(
             max_depth=depth,
             w=w,
             target=None if label is None else given.class_of(table, label),
-            structure=levels,
-            groups=named,
-            constraints=given.demands(table.names, direction, require, forbid, **limits),
+            **rule.shape(),
+            constraints=rule.demands(table.names),
         )
     if not only_json:
         _show(parts, top or LISTED, w, quiet=quiet)

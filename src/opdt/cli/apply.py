@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from opdt.cli import options as opt
+from opdt.cli.option_groups import TextOptions, spread
 
 if TYPE_CHECKING:
     from opdt.rules import Rule, RuleSet
 
 
+@spread
 def apply(
     rule: Annotated[
         Path, typer.Argument(metavar="RULE", help="Rule file that 'opdt fit --json' wrote.")
     ],
     data: opt.Files,
+    *,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -28,10 +31,7 @@ def apply(
         ),
     ] = None,
     column: Annotated[str, typer.Option(metavar="NAME", help="Name of the new column.")] = "rule",
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    text: TextOptions,
     quiet: opt.Quiet = False,
 ) -> None:
     """Add a column that says on which rows the rule fires; without --out print CSV.
@@ -43,7 +43,7 @@ def apply(
     from opdt.cli.mark import check_marked, write_marked
     from opdt.cli.mark_files import mark_files
     from opdt.cli.pieces import in_pieces
-    from opdt.cli.source import how_written, on_disk
+    from opdt.cli.source import on_disk
     from opdt.errors import InputError
     from opdt.rules import RuleList, read_rule
     from opdt.table import read_frame
@@ -54,7 +54,7 @@ def apply(
             f"{str(rule)!r} holds a rule list, which gives every row a class and marks none; "
             "use 'opdt export' to write it as SQL or Python."
         )
-    written = how_written(delimiter, encoding, decimal, date_order)
+    written = text.marks
     if in_pieces(data):
         with notes(shown=not quiet), working("marking files", shown=not quiet):
             covered, n_rows = mark_files(found, data, column, out, written)

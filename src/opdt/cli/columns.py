@@ -7,17 +7,16 @@ from typing import Annotated
 import typer
 
 from opdt.cli import options as opt
+from opdt.cli.option_groups import ColumnOptions, TextOptions, spread
 
 
+@spread
 def columns(
     data: opt.Data,
     target: opt.Target,
-    role: opt.Roles = None,
-    missing: opt.Missing = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    *,
+    roles: ColumnOptions,
+    text: TextOptions,
     json_out: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Say which columns are used, why, and what was changed; nothing is searched."""
@@ -30,8 +29,8 @@ def columns(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OpdtWarning)  # the plan says it all
-        source = given.open_data(data, given.how_written(delimiter, encoding, decimal, date_order))
-        plan = given.build_table(source, target, role, missing).plan
+        source = given.open_data(data, text.marks)
+        plan = roles.table(source, target).plan
     if json_out:
         typer.echo(json.dumps(plan.to_list(), indent=2, ensure_ascii=False))
     else:

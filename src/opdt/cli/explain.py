@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opdt.cli import options as opt
+from opdt.cli.option_groups import TextOptions, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SHOWN_CLASSES = 4
 
 
+@spread
 def explain(
     rule: Annotated[
         Path, typer.Argument(metavar="RULE", help="Rule file that 'opdt fit --json' wrote.")
@@ -38,14 +39,12 @@ def explain(
         str | None,
         typer.Option(metavar="COLUMN", help="Column of DATA that holds the class of each row."),
     ] = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    *,
+    text: TextOptions,
 ) -> None:
     """Say in plain words what a rule means and, with data, what each condition leaves."""
     from opdt.cli.console import recorded_verdict, stdout
-    from opdt.cli.source import how_written, open_data
+    from opdt.cli.source import open_data
     from opdt.errors import InputError
     from opdt.rules import Rule, read_rule
 
@@ -54,9 +53,7 @@ def explain(
         raise InputError("'--target' names a column of the data; name their file too.")
     views: list[Any] = []
     if data is not None:
-        rows = _Rows.of(
-            open_data(data, how_written(delimiter, encoding, decimal, date_order)), target
-        )
+        rows = _Rows.of(open_data(data, text.marks), target)
         if isinstance(found, Rule):
             views = [_funnel(found, rows), *_facts(found, rows)]
         else:

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from opdt.cli import options as opt
+from opdt.cli.option_groups import TextOptions, spread
 from opdt.rules.export import DIALECTS, FORMATS
 
 
+@spread
 def export(
     rule: Annotated[
         Path, typer.Argument(metavar="RULE", help="Rule file that 'opdt fit --json' wrote.")
@@ -23,6 +24,7 @@ def export(
             autocompletion=lambda: list(FORMATS),
         ),
     ],
+    *,
     dialect: Annotated[
         str,
         typer.Option(
@@ -44,14 +46,11 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write.")
     ] = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    text: TextOptions,
 ) -> None:
     """Write a rule as SQL, Python, pandas, polars, PMML, or for people; without --out print it."""
     from opdt.cli.files import check_output
-    from opdt.cli.source import how_written, open_data
+    from opdt.cli.source import open_data
     from opdt.rules import read_rule
     from opdt.rules.export import column_types
     from opdt.rules.export import export as export_rule
@@ -61,13 +60,13 @@ def export(
         check_output("--out", out, str(rule))
     types = None
     if data is not None:
-        types = column_types(open_data(data, how_written(delimiter, encoding, decimal, date_order)))
+        types = column_types(open_data(data, text.marks))
     options = {} if default is None else {"default": _class(found, to, default)}
-    text = export_rule(found, to, dialect=dialect, types=types, **options).rstrip("\n")
+    content = export_rule(found, to, dialect=dialect, types=types, **options).rstrip("\n")
     if out is None:
-        typer.echo(text)
+        typer.echo(content)
     else:
-        _write(out, text + "\n")
+        _write(out, content + "\n")
 
 
 def _class(rule: Any, to: str, text: str) -> Any:

@@ -10,6 +10,7 @@ import typer
 DATA = "The data"
 KNOWN = "What you know"
 WANTED = "What the rule must meet"
+UNSEEN = "Rows the rule has not seen"
 
 # Text, as paths would fold the slashes of an address and of a query.
 Data = Annotated[
@@ -192,4 +193,31 @@ MinCoverage = Annotated[
 MaxErrors = Annotated[
     float | None,
     typer.Option(metavar="ROWS", help="At most so many errors.", rich_help_panel=WANTED),
+]
+
+# -- rows that the search must not see -----------------------------------------------------------
+
+TestRows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATA",
+        help="Rows the search must not see, in a file of their own.",
+        rich_help_panel=UNSEEN,
+    ),
+]
+HoldOut = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Keep this share of the rows unseen, such as 0.3.",
+        rich_help_panel=UNSEEN,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Seed of all that is random, such as which rows '--hold-out' takes.",
+        rich_help_panel=UNSEEN,
+    ),
 ]

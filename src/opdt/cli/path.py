@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opdt.cli import options as opt
+from opdt.cli.aim import Aim
+from opdt.cli.option_groups import (
+    ColumnOptions,
+    Parts,
+    RuleOptions,
+    TextOptions,
+    UnseenOptions,
+    spread,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -18,7 +26,6 @@ if TYPE_CHECKING:
     from opdt.analysis.demands import DemandPath
     from opdt.analysis.frontier import ParetoFrontier
     from opdt.analysis.path import WeightPath
-    from opdt.cli.aim import Aim
     from opdt.table import Plan
     from opdt.verdict import Verdict
 
@@ -29,60 +36,48 @@ PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 VERDICTS = "the verdict is about the rows, not about the search: 'opdt test' says more of one rule"
 
 
+LastPrice = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="List the rules of the best VI, up to this price of an error.",
+        rich_help_panel=RANGE,
+    ),
+]
+Frontier = Annotated[
+    bool,
+    typer.Option(
+        "--frontier",
+        help="List the rule of most right rows for every number of errors.",
+        rich_help_panel=RANGE,
+    ),
+]
+ByWhat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="'precision' for each minimum coverage (the default), 'coverage' for each minimum "
+        "precision, or 'vi' for every price of an error.",
+        rich_help_panel=RANGE,
+    ),
+]
+
+
+@spread
 def path(
     data: opt.Data,
     target: opt.Target,
-    w_max: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="List the rules of the best VI, up to this price of an error.",
-            rich_help_panel=RANGE,
-        ),
-    ] = None,
-    frontier: Annotated[
-        bool,
-        typer.Option(
-            "--frontier",
-            help="List the rule of most right rows for every number of errors.",
-            rich_help_panel=RANGE,
-        ),
-    ] = False,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT",
-            help="'precision' for each minimum coverage (the default), 'coverage' for each minimum "
-            "precision, or 'vi' for every price of an error.",
-            rich_help_panel=RANGE,
-        ),
-    ] = None,
+    *,
+    w_max: LastPrice = None,
+    frontier: Frontier = False,
+    objective: ByWhat = None,
     paper: opt.Paper = False,
-    test: Annotated[
-        str | None,
-        typer.Option(metavar="DATA", help="Rows the search must not see, in a file of their own."),
-    ] = None,
-    hold_out: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Keep this share of the rows unseen, such as 0.3."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Which rows '--hold-out' takes.")] = 0,
+    more: UnseenOptions,
     depth: opt.Depth = None,
     label: opt.Wanted = None,
-    structure: opt.StructureOption = None,
-    groups: opt.GroupsOption = None,
-    direction: opt.Direction = None,
-    require: opt.Require = None,
-    forbid: opt.Forbid = None,
-    min_precision: opt.MinPrecision = None,
-    min_coverage: opt.MinCoverage = None,
-    max_errors: opt.MaxErrors = None,
-    role: opt.Roles = None,
-    missing: opt.Missing = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    rule: RuleOptions,
+    columns: ColumnOptions,
+    text: TextOptions,
     engine: opt.EngineName = "search",
     time_limit: opt.TimeLimit = None,
     jobs: opt.Jobs = None,
@@ -103,65 +98,56 @@ def path(
 
     With --objective vi: the best rule of every price of an error, from 1 to infinity.
     """
-    from opdt.cli import source as given
-    from opdt.cli.aim import Aim
     from opdt.cli.console import notes, show_columns, stderr, stdout
-    from opdt.cli.files import check_output
-    from opdt.errors import InputError
-    from opdt.table import open_source
 
-    if test is not None and hold_out is not None:
-        raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
-    limits = {
-        "min_precision": min_precision,
-        "min_coverage": min_coverage,
-        "max_errors": max_errors,
-    }
     aim = Aim(objective, None, label, paper)
-    kind = _kind(aim, limits, frontier=frontier, w_max=w_max)
-    only_json = json_out is not None and str(json_out) == given.STDIN
-    for option, out in (("--json", json_out), ("--plot", plot)):
-        if out is not None and not (option == "--json" and only_json):
-            check_output(option, out, data)
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise InputError(f"'--plot' {str(plot)!r} must end in {', '.join(PICTURES)}.")
-    written = given.how_written(delimiter, encoding, decimal, date_order)
+    kind = _kind(aim, rule.limits, frontier=frontier, w_max=w_max)
+    only_json = _check_outputs(json_out, plot, data)
     with notes(shown=not quiet, columns=False):  # the plan says the same
-        rows, unseen = given.part_rows(given.read_data(data, written), hold_out, seed)
-        if test is not None:
-            unseen = given.read_data(test, written)
-        source = open_source(rows)
-        table = given.build_table(source, target, role, missing)
-        levels, named = given.shape(structure, groups)
+        rows = Parts.read(data, target, text, columns, more)
         found = _trace(
-            table,
+            rows.table,
             kind,
             seconds=time_limit,
             threads=jobs,
             bar=not quiet,
             w_max=math.inf if w_max is None else w_max,
             max_depth=depth,
-            target=aim.target(partial(given.class_of, table), table.classes.tolist()),
-            structure=levels,
-            groups=named,
-            constraints=given.demands(table.names, direction, require, forbid, **limits),
+            target=aim.of_table(rows.table),
+            **rule.shape(),
+            constraints=rule.demands(rows.table.names),
             engine=engine,
         )
-        held = None if unseen is None else found.evaluate(unseen, target)
-        verdicts = _verdicts(found, unseen, target)
+        held = None if rows.unseen is None else found.evaluate(rows.unseen, target)
+        verdicts = _verdicts(found, rows.unseen, target)
     rules = [each.rule for each in found if each.rule is not None]
-    said = aim.class_notes(rules[0].label, table, "the rules are") if rules else []
+    said = aim.class_notes(rules[0].label, rows.table, "the rules are") if rules else []
     for note in [] if quiet else said:
         stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
         _show(found, held, verdicts, quiet=quiet)
         if not quiet:
-            show_columns(stdout(), table.plan)
+            show_columns(stdout(), rows.table.plan)
     if json_out is not None:
-        _write(json_out, found, held, verdicts, table.plan)
+        _write(json_out, found, held, verdicts, rows.table.plan)
     if plot is not None:
         _draw(plot, found, held)
     return _exit_code(found)
+
+
+def _check_outputs(json_out: Path | None, plot: Path | None, data: str) -> bool:
+    """Refuse files that cannot be written; whether JSON is all that is printed."""
+    from opdt.cli.files import check_output
+    from opdt.cli.source import STDIN
+    from opdt.errors import InputError
+
+    only_json = json_out is not None and str(json_out) == STDIN
+    for option, out in (("--json", json_out), ("--plot", plot)):
+        if out is not None and not (option == "--json" and only_json):
+            check_output(option, out, data)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise InputError(f"'--plot' {str(plot)!r} must end in {', '.join(PICTURES)}.")
+    return only_json
 
 
 def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: float | None) -> str:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opdt.cli import options as opt
+from opdt.cli.aim import Aim
+from opdt.cli.option_groups import (
+    ColumnOptions,
+    Parts,
+    RuleOptions,
+    TextOptions,
+    UnseenOptions,
+    spread,
+)
 
 if TYPE_CHECKING:
     from opdt.analysis.claims import Claim
@@ -22,72 +30,42 @@ if TYPE_CHECKING:
 
 EVIDENCE = "The evidence"
 
+Permutations = Annotated[
+    int,
+    typer.Option(metavar="N", help="Shuffle the classes so many times.", rich_help_panel=EVIDENCE),
+]
+Bootstraps = Annotated[
+    int,
+    typer.Option(
+        metavar="N", help="Draw the rows anew so many times; 0: never.", rich_help_panel=EVIDENCE
+    ),
+]
+Strata = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Shuffle within these groups only.", rich_help_panel=EVIDENCE
+    ),
+]
+Alpha = Annotated[
+    float, typer.Option(metavar="X", help="Level of the test.", rich_help_panel=EVIDENCE)
+]
 
+
+@spread
 def significance(
     data: opt.Data,
     target: opt.Target,
-    permutations: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Shuffle the classes so many times.", rich_help_panel=EVIDENCE
-        ),
-    ] = 999,
-    bootstraps: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Draw the rows anew so many times; 0: never.",
-            rich_help_panel=EVIDENCE,
-        ),
-    ] = 200,
-    strata: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Shuffle within these groups only.", rich_help_panel=EVIDENCE
-        ),
-    ] = None,
-    test_rows: Annotated[
-        str | None,
-        typer.Option(
-            "--test",
-            metavar="DATA",
-            help="Rows the search must not see, in a file of their own.",
-            rich_help_panel=EVIDENCE,
-        ),
-    ] = None,
-    hold_out: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Keep this share of the rows unseen, such as 0.3.",
-            rich_help_panel=EVIDENCE,
-        ),
-    ] = None,
-    alpha: Annotated[
-        float, typer.Option(metavar="X", help="Level of the test.", rich_help_panel=EVIDENCE)
-    ] = 0.05,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of all that is random.", rich_help_panel=EVIDENCE)
-    ] = 0,
+    *,
+    permutations: Permutations = 999,
+    bootstraps: Bootstraps = 200,
+    strata: Strata = None,
+    alpha: Alpha = 0.05,
+    more: UnseenOptions,
     depth: opt.Depth = None,
-    objective: opt.Objective = None,
-    w: opt.Price = None,
-    label: opt.Wanted = None,
-    paper: opt.Paper = False,
-    structure: opt.StructureOption = None,
-    groups: opt.GroupsOption = None,
-    direction: opt.Direction = None,
-    require: opt.Require = None,
-    forbid: opt.Forbid = None,
-    min_precision: opt.MinPrecision = None,
-    min_coverage: opt.MinCoverage = None,
-    max_errors: opt.MaxErrors = None,
-    role: opt.Roles = None,
-    missing: opt.Missing = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    aim: Aim,
+    rule: RuleOptions,
+    columns: ColumnOptions,
+    text: TextOptions,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Half for the permutations, half for the bootstraps."),
@@ -105,58 +83,36 @@ def significance(
     Would other rows give the same rule? Draws the rows anew and searches.
     What does it do on rows that it has not seen? Holds some out.
     """
-    from opdt.cli import source as given
-    from opdt.cli.aim import Aim
     from opdt.cli.console import notes, stderr
     from opdt.cli.files import check_output
-    from opdt.errors import InputError
-    from opdt.table import open_source
 
-    if test_rows is not None and hold_out is not None:
-        raise InputError("'--test' and '--hold-out' are two ways to the same end; choose one.")
     if json_out is not None:
         check_output("--json", json_out, data)
-    limits = {
-        "min_precision": min_precision,
-        "min_coverage": min_coverage,
-        "max_errors": max_errors,
-    }
-    aim = Aim(objective, w, label, paper)
-    asked = aim.settings(limits)
-    written = given.how_written(delimiter, encoding, decimal, date_order)
+    asked = aim.settings(rule.limits)
     with notes(shown=not quiet, columns=False):  # the plan says the same
-        frame = given.read_data(data, written)
-        rows, unseen = given.part_rows(frame, hold_out, seed)
-        # What a column is, all rows decide, and not those that chance has left.
-        plan = given.build_table(open_source(frame), target, role, missing).plan
-        if test_rows is not None:
-            unseen = given.read_data(test_rows, written)
-        source = open_source(rows)
-        table = given.build_table(source, target, plan=plan)
-        levels, named = given.shape(structure, groups)
-        evidence = Evidence(
-            table,
-            seed=seed,
+        rows = Parts.read(data, target, text, columns, more)
+        found = Gathered(
+            rows.table,
+            seed=more.seed,
             bar=not quiet,
             n_jobs=jobs,
             time_limit=time_limit if time_limit is None or not bootstraps else time_limit / 2,
             max_depth=depth,
             **asked,
-            target=aim.target(partial(given.class_of, table), table.classes.tolist()),
-            structure=levels,
-            groups=named,
-            constraints=given.demands(table.names, direction, require, forbid, **limits),
+            target=aim.of_table(rows.table),
+            **rule.shape(),
+            constraints=rule.demands(rows.table.names),
         )
-        evidence.gather(permutations, bootstraps, strata, alpha, unseen, target)
-    for said in [] if quiet else aim.notes(evidence.test.solution, table, min_coverage):
+        found.gather(permutations, bootstraps, strata, alpha, rows.unseen, target)
+    for said in [] if quiet else aim.notes(found.test.solution, rows.table, rule.min_coverage):
         stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
-    evidence.show(aim.price, quiet=quiet)
+    found.show(aim.price, quiet=quiet)
     if json_out is not None:
-        evidence.write(json_out, aim.price)
-    return evidence.exit_code
+        found.write(json_out, aim.price)
+    return found.exit_code
 
 
-class Evidence:
+class Gathered:
     """What is gathered about the best rule of a table, shown and written."""
 
     test: PermutationTest

@@ -33,15 +33,6 @@ def on_disk(data: str) -> Iterator[str]:
         yield str(copy.rename(copy.with_suffix(".parquet")) if is_parquet else copy)
 
 
-def how_written(
-    delimiter: str | None, encoding: str | None, decimal: str | None, date_order: str | None
-) -> dict[str, str | None]:
-    """Arguments of `read_frame` that say how a text file is written."""
-    separator = "\t" if delimiter in ("tab", r"\t") else delimiter
-    marks = {"separator": separator, "encoding": encoding, "decimal": decimal}
-    return {**marks, "date_order": date_order}
-
-
 def read_data(data: str, written: Mapping[str, str | None]) -> Any:
     """The data frame of a file or of the standard input."""
     from opdt.table import read_frame
@@ -132,39 +123,6 @@ def class_of(table: Table, text: str) -> Any:
     raise InputError(f"'--class' {text!r} is none of the classes, which are {shown}.")
 
 
-def demands(
-    names: Sequence[str],
-    direction: Sequence[str] | None = None,
-    require: Sequence[str] | None = None,
-    forbid: Sequence[str] | None = None,
-    **limits: float | None,
-) -> dict[str, Any]:
-    """Arguments of `Constraints` from the options that are given."""
-    asked: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    coverage = asked.get("min_coverage")
-    if coverage is not None and coverage >= 1 and coverage == int(coverage):
-        asked["min_coverage"] = int(coverage)
-    if direction:
-        asked["directions"] = dict(_direction(text) for text in direction)
-    if require:
-        asked["required"] = columns(require, names)
-    if forbid:
-        asked["forbidden"] = columns(forbid, names)
-    return asked
-
-
-def shape(
-    structure: str | None, groups: Path | None
-) -> tuple[list[str] | str | None, Mapping[str, Any] | None]:
-    """Arguments `structure` and `groups` of `discover`."""
-    from opdt.problem.structure_file import read_groups
-
-    named = None if groups is None else read_groups(groups)
-    if structure is None or structure.endswith((".toml", ".json")):
-        return structure, named
-    return [part.strip() for part in structure.split(",")], named
-
-
 def columns(given: Sequence[str] | None, names: Sequence[str]) -> list[str]:
     """Column names of an option that may be repeated and may hold several, apart by commas."""
     found = []
@@ -173,7 +131,8 @@ def columns(given: Sequence[str] | None, names: Sequence[str]) -> list[str]:
     return found
 
 
-def _direction(text: str) -> tuple[str, str]:
+def direction_of(text: str) -> tuple[str, str]:
+    """A feature and its operator: 'age >='."""
     for op in (">=", "<", "==", "!="):
         if text.rstrip().endswith(op):
             return text.rstrip().removesuffix(op).rstrip(), op

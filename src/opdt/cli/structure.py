@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from opdt.cli import options as opt
 from opdt.cli.group import examples
+from opdt.cli.option_groups import TextOptions, spread
 
 structure = typer.Typer(help="Look at files that say which features may be used where.")
 
@@ -19,8 +19,10 @@ structure = typer.Typer(help="Look at files that say which features may be used 
         "opdt structure check clinic.toml --data patients.csv --target outcome",
     )
 )
+@spread
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Structure file, TOML or JSON.")],
+    *,
     data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Table whose columns the groups must name."),
@@ -28,14 +30,11 @@ def check(
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the table with the classes.")
     ] = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    date_order: opt.DateOrder = None,
+    text: TextOptions,
 ) -> None:
     """Draw a structure file, and check it against a table."""
     from opdt.cli.console import notes, stdout
-    from opdt.cli.source import build_table, how_written, open_data
+    from opdt.cli.source import build_table, open_data
     from opdt.errors import InputError
     from opdt.problem import Problem, read_structure
 
@@ -50,9 +49,7 @@ def check(
     if data is None or target is None:
         return
     with notes():
-        table = build_table(
-            open_data(data, how_written(delimiter, encoding, decimal, date_order)), target
-        )
+        table = build_table(open_data(data, text.marks), target)
         problem = Problem.build(table, structure=content.structure, groups=groups)
     n = len(problem.chains)
     console.print(
