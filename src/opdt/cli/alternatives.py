@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opdt.cli import options as opt
-from opdt.cli.option_groups import ColumnOptions, RuleOptions, TextOptions, spread
+from opdt.cli.option_groups import ColumnOptions, RuleOptions, RunOptions, TextOptions, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,13 +69,8 @@ def alternatives(
     rule: RuleOptions,
     columns: ColumnOptions,
     text: TextOptions,
-    time_limit: opt.TimeLimit = None,
-    jobs: opt.Jobs = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the rules; '-' prints nothing else."),
-    ] = None,
-    quiet: opt.Quiet = False,
+    run: RunOptions,
+    json_out: opt.JsonOut = None,
 ) -> int:
     """List other rules than the best one, exactly.
 
@@ -93,16 +88,14 @@ def alternatives(
     if within is None and top is None and max_overlap is None:
         within = "1%"
     near = None if within is None else read_within(within)
-    with notes(shown=not quiet, columns=False):  # the plan says the same
+    with notes(shown=not run.quiet, columns=False):  # the plan says the same
         table = columns.table(given.open_data(data, text.marks), target)
         parts = _find(
             table,
             near=None if near is None else near | {"cap": cap},
             top=top,
             apart=None if max_overlap is None else {"max_overlap": max_overlap, "overlap": overlap},
-            seconds=time_limit,
-            threads=jobs,
-            bar=not quiet,
+            **run.limits,
             max_depth=depth,
             w=w,
             target=None if label is None else given.class_of(table, label),
@@ -110,8 +103,8 @@ def alternatives(
             constraints=rule.demands(table.names),
         )
     if not only_json:
-        _show(parts, top or LISTED, w, quiet=quiet)
-        if not quiet:
+        _show(parts, top or LISTED, w, quiet=run.quiet)
+        if not run.quiet:
             show_columns(stdout(), table.plan)
     if json_out is not None:
         _write(json_out, parts, table.plan)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from opdt.cli import options as opt
 from opdt.cli.aim import Aim
-from opdt.cli.option_groups import ColumnOptions, RuleOptions, TextOptions, spread
+from opdt.cli.option_groups import ColumnOptions, RuleOptions, RunOptions, TextOptions, spread
 
 if TYPE_CHECKING:
     from opdt.solution import Solution
@@ -28,15 +28,10 @@ def fit(
     columns: ColumnOptions,
     text: TextOptions,
     engine: opt.EngineName = "search",
-    time_limit: opt.TimeLimit = None,
-    jobs: opt.Jobs = None,
+    run: RunOptions,
     memory_limit: opt.MemoryLimit = None,
     dask: opt.DaskAddress = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the rule; '-' prints nothing else."),
-    ] = None,
-    quiet: opt.Quiet = False,
+    json_out: opt.JsonOut = None,
     verbose: opt.Verbose = False,
 ) -> int:
     """Find the best rule of a table and say what is proven about it.
@@ -60,16 +55,14 @@ def fit(
             check_output("--json", json_out, path)
     asked = _Asked(target, aim, rule, columns, text, dask)
     settings: dict[str, Any] = {
-        "seconds": time_limit,
-        "threads": jobs,
-        "bar": not quiet,
+        **run.limits,
         "max_depth": depth,
         **aim.settings(rule.limits),
         **rule.shape(),
         "engine": engine,
     }
     pieces = in_pieces(data, memory_limit, dask)
-    with notes(shown=not quiet, columns=False):  # the plan says the same
+    with notes(shown=not run.quiet, columns=False):  # the plan says the same
         if pieces:
             settings["memory_limit"] = memory_limit
             solution, table = _fit_pieces(data, asked, settings)
@@ -77,10 +70,10 @@ def fit(
             solution, table = _fit_table(data[0], asked, settings)
     if verbose:
         show_trace(solution)
-    for said in [] if quiet else aim.notes(solution, table, rule.min_coverage):
+    for said in [] if run.quiet else aim.notes(solution, table, rule.min_coverage):
         stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
     if not only_json:
-        _show(solution, table, aim.price, pieces=pieces, quiet=quiet, verbose=verbose)
+        _show(solution, table, aim.price, pieces=pieces, quiet=run.quiet, verbose=verbose)
     if json_out is not None:
         n_rows = solution.details.n_rows if pieces else table.n_rows
         _write(json_out, solution, n_rows, aim.price)

@@ -131,6 +131,20 @@ class RuleOptions:
 
 
 @dataclass(frozen=True)
+class RunOptions:
+    """How far a search goes, and what is said meanwhile."""
+
+    time_limit: opt.TimeLimit = None
+    jobs: opt.Jobs = None
+    quiet: opt.Quiet = False
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The same as arguments of the searches of the command line."""
+        return {"seconds": self.time_limit, "threads": self.jobs, "bar": not self.quiet}
+
+
+@dataclass(frozen=True)
 class UnseenOptions:
     """Rows that have no part in the search."""
 

@@ -83,6 +83,12 @@ DaskAddress = Annotated[
         "--dask", metavar="ADDRESS", help="Have the workers of this Dask scheduler read the files."
     ),
 ]
+JsonOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the result as JSON; '-' prints nothing else."
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print the result alone: no numbers, notes or bar.")
 ]

@@ -14,6 +14,7 @@ from opdt.cli.option_groups import (
     ColumnOptions,
     Parts,
     RuleOptions,
+    RunOptions,
     TextOptions,
     UnseenOptions,
     spread,
@@ -52,6 +53,10 @@ Frontier = Annotated[
         rich_help_panel=RANGE,
     ),
 ]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw precision against coverage: a PNG, SVG or PDF."),
+]
 ByWhat = Annotated[
     str | None,
     typer.Option(
@@ -79,17 +84,9 @@ def path(
     columns: ColumnOptions,
     text: TextOptions,
     engine: opt.EngineName = "search",
-    time_limit: opt.TimeLimit = None,
-    jobs: opt.Jobs = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the table; '-' prints nothing else."),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw precision against coverage: a PNG, SVG or PDF."),
-    ] = None,
-    quiet: opt.Quiet = False,
+    run: RunOptions,
+    json_out: opt.JsonOut = None,
+    plot: Picture = None,
 ) -> int:
     """List the best rules by what is asked of them, to choose between.
 
@@ -103,14 +100,12 @@ def path(
     aim = Aim(objective, None, label, paper)
     kind = _kind(aim, rule.limits, frontier=frontier, w_max=w_max)
     only_json = _check_outputs(json_out, plot, data)
-    with notes(shown=not quiet, columns=False):  # the plan says the same
+    with notes(shown=not run.quiet, columns=False):  # the plan says the same
         rows = Parts.read(data, target, text, columns, more)
         found = _trace(
             rows.table,
             kind,
-            seconds=time_limit,
-            threads=jobs,
-            bar=not quiet,
+            **run.limits,
             w_max=math.inf if w_max is None else w_max,
             max_depth=depth,
             target=aim.of_table(rows.table),
@@ -122,11 +117,11 @@ def path(
         verdicts = _verdicts(found, rows.unseen, target)
     rules = [each.rule for each in found if each.rule is not None]
     said = aim.class_notes(rules[0].label, rows.table, "the rules are") if rules else []
-    for note in [] if quiet else said:
+    for note in [] if run.quiet else said:
         stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
-        _show(found, held, verdicts, quiet=quiet)
-        if not quiet:
+        _show(found, held, verdicts, quiet=run.quiet)
+        if not run.quiet:
             show_columns(stdout(), rows.table.plan)
     if json_out is not None:
         _write(json_out, found, held, verdicts, rows.table.plan)

@@ -14,6 +14,7 @@ from opdt.cli.option_groups import (
     ColumnOptions,
     Parts,
     RuleOptions,
+    RunOptions,
     TextOptions,
     UnseenOptions,
     spread,
@@ -42,9 +43,7 @@ def report(
     rule: RuleOptions,
     columns: ColumnOptions,
     text: TextOptions,
-    time_limit: opt.TimeLimit = None,
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
+    run: RunOptions,
 ) -> int:
     """Find the best rule and write a page about it, for those who must decide on it."""
     from opdt.cli.console import notes, working
@@ -55,7 +54,7 @@ def report(
     from opdt.table import open_source
 
     check_output("--out", out, data)
-    with notes(shown=not quiet):
+    with notes(shown=not run.quiet):
         rows = Parts.read(data, target, text, columns, more)
         settings = {
             "max_depth": depth,
@@ -64,9 +63,9 @@ def report(
             **rule.shape(),
             "constraints": rule.demands(rows.table.names),
         }
-        solution = solve(rows.table, seconds=time_limit, threads=jobs, bar=not quiet, **settings)
+        solution = solve(rows.table, **run.limits, **settings)
         tested = () if rows.unseen is None else (open_source(rows.unseen), target)
-        with working("other prices, tests and pictures …", shown=not quiet):
+        with working("other prices, tests and pictures …", shown=not run.quiet):
             page = make_report(
                 solution,
                 rows.source,
@@ -77,7 +76,7 @@ def report(
                 settings={**settings, "roles": roles_of(rows.source.names, columns.role)},
             )
     page.save(out)
-    if not quiet:
+    if not run.quiet:
         _say(out, page, solution, aim.notes(solution, rows.table, rule.min_coverage))
     return exit_code(solution)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from opdt.cli.option_groups import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,36 +19,67 @@ if TYPE_CHECKING:
 EVERYTHING = "all"
 
 
+@dataclass(frozen=True)
+class Scope:
+    """How much of an experiment is run."""
+
+    splits: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Random splits (10; quick: 2).")
+    ] = None
+    seeds: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Most seeds per split (the paper's; quick: 1)."),
+    ] = None
+    datasets: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these datasets: 'german,pima'.")
+    ] = None
+    methods: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these methods: 'opdt,ripper'.")
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For each solve of a mixed-integer program."),
+    ] = None
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small run: all of it in ten minutes on two cores.")
+    ] = False
+
+    def settings(self) -> Settings:
+        """The same in the words of the experiments."""
+        from opdt.datasets.registry import find
+        from opdt.errors import InputError
+        from opdt.experiments.comparison import METHODS
+        from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, Settings
+
+        for name in _parts(self.datasets) or ():
+            find(name)
+        for name in _parts(self.methods) or ():
+            if name not in METHODS:
+                raise InputError(f"'--methods' has {name!r}; the methods are {', '.join(METHODS)}.")
+        usual = Settings()
+        return Settings(
+            splits=self.splits or (QUICK_SPLITS if self.quick else usual.splits),
+            seeds=self.seeds or (QUICK_SEEDS if self.quick else usual.seeds),
+            datasets=_parts(self.datasets),
+            methods=_parts(self.methods),
+            time_limit=self.time_limit,
+            quick=self.quick,
+        )
+
+
+@spread
 def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME...", help="Experiments, or 'all'; none lists them."),
     ] = None,
-    splits: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Random splits (10; quick: 2).")
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Most seeds per split (the paper's; quick: 1)."),
-    ] = None,
-    datasets: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these datasets: 'german,pima'.")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these methods: 'opdt,ripper'.")
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="For each solve of a mixed-integer program."),
-    ] = None,
+    *,
+    scope: Scope,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes.")] = 1,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="DIR", help="Folder of the results; continued."),
     ] = Path("reproduction"),
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A small run: all of it in ten minutes on two cores.")
-    ] = False,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the raw files of the datasets.")
     ] = None,
@@ -64,9 +98,9 @@ def reproduce(
         list_experiments(stdout())
         return 0
     chosen = _chosen(names)
-    settings = _settings(splits, seeds, datasets, methods, time_limit, quick=quick)
+    settings = scope.settings()
     skipped = dict.fromkeys(line for each in chosen for line in each.skipped(settings))
-    for line in [*(about_settings(settings) if quick else ()), *skipped]:
+    for line in [*(about_settings(settings) if scope.quick else ()), *skipped]:
         stderr().print(line, style="yellow", soft_wrap=True)
     try:
         with RunView() as view, notes():
@@ -92,36 +126,6 @@ def _chosen(names: Sequence[str]) -> list[Experiment]:
 
     wanted = EXPERIMENTS if EVERYTHING in names else dict.fromkeys(names)
     return [get_experiment(name) for name in wanted]
-
-
-def _settings(
-    splits: int | None,
-    seeds: int | None,
-    datasets: str | None,
-    methods: str | None,
-    time_limit: float | None,
-    *,
-    quick: bool,
-) -> Settings:
-    from opdt.datasets.registry import find
-    from opdt.errors import InputError
-    from opdt.experiments.comparison import METHODS
-    from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, Settings
-
-    for name in _parts(datasets) or ():
-        find(name)
-    for name in _parts(methods) or ():
-        if name not in METHODS:
-            raise InputError(f"'--methods' has {name!r}; the methods are {', '.join(METHODS)}.")
-    usual = Settings()
-    return Settings(
-        splits=splits or (QUICK_SPLITS if quick else usual.splits),
-        seeds=seeds or (QUICK_SEEDS if quick else usual.seeds),
-        datasets=_parts(datasets),
-        methods=_parts(methods),
-        time_limit=time_limit,
-        quick=quick,
-    )
 
 
 def _parts(text: str | None) -> tuple[str, ...] | None:

@@ -4,14 +4,45 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from opdt.cli.option_groups import spread
+
 SAFETY = "Who may use it"
 
 
+@dataclass(frozen=True)
+class SafetyOptions:
+    """Who may use the page."""
+
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; any but this machine's own needs a password: "
+            "OPDT_STUDIO_PASSWORD, or you are asked for one.",
+            rich_help_panel=SAFETY,
+        ),
+    ] = "127.0.0.1"
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Further name under which browsers reach this machine; may be repeated.",
+            rich_help_panel=SAFETY,
+        ),
+    ] = None
+    upload_limit: Annotated[
+        int,
+        typer.Option(metavar="MB", min=1, help="Largest file to upload.", rich_help_panel=SAFETY),
+    ] = 200
+
+
+@spread
 def studio(
     data: Annotated[
         Path | None,
@@ -21,6 +52,7 @@ def studio(
         str | None,
         typer.Option(metavar="COLUMN", help="Column that holds the class of each row."),
     ] = None,
+    *,
     port: Annotated[
         int | None,
         typer.Option(
@@ -30,27 +62,7 @@ def studio(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and open nothing.")
     ] = False,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on; any but this machine's own needs a password: "
-            "OPDT_STUDIO_PASSWORD, or you are asked for one.",
-            rich_help_panel=SAFETY,
-        ),
-    ] = "127.0.0.1",
-    name: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Further name under which browsers reach this machine; may be repeated.",
-            rich_help_panel=SAFETY,
-        ),
-    ] = None,
-    upload_limit: Annotated[
-        int,
-        typer.Option(metavar="MB", min=1, help="Largest file to upload.", rich_help_panel=SAFETY),
-    ] = 200,
+    safety: SafetyOptions,
 ) -> None:
     """Open a page on which you say what you know and watch the best rule change.
 
@@ -61,18 +73,18 @@ def studio(
     if target is not None and data is None:
         raise typer.BadParameter("'--target' names a column of DATA; give the file too.")
     settings = Settings(
-        host=host,
+        host=safety.host,
         port=port,
         file=None if data is None else _existing(data),
         label=target,
-        password=_password(host),
-        names=tuple(name or ()),
-        upload_limit=upload_limit * 1_000_000,
+        password=_password(safety.host),
+        names=tuple(safety.name or ()),
+        upload_limit=safety.upload_limit * 1_000_000,
     )
 
     def ready(url: str) -> None:
         typer.echo(f"opdt Studio is at {url} (end with Ctrl-C)")
-        if not is_loopback(host):
+        if not is_loopback(safety.host):
             _warn(url)
         if not no_browser:
             _open(url)
