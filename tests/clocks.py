@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opdt.solution import Budget, Clock, Expired, StopReason
+from opdt.solution import Budget, Clock, LimitReached, StopReason
 
 
 class Ending(Clock):
@@ -15,4 +15,4 @@ class Ending(Clock):
     def check(self) -> None:
         self.looks -= 1
         if self.looks < 0:
-            raise Expired(StopReason.TIME)
+            raise LimitReached(StopReason.TIME)

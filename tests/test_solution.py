@@ -12,7 +12,7 @@ import pytest
 
 from opdt.errors import InputError
 from opdt.rules import Rule
-from opdt.solution import Budget, Clock, Expired, Solution, Status, StopReason, running
+from opdt.solution import Budget, Clock, LimitReached, Solution, Status, StopReason, running
 
 # -- budget --------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ def test_an_event_stops_before_anything_else():
 
 def test_a_clock_ends_work_that_asks_it():
     Budget().start().check()
-    with pytest.raises(Expired) as caught:
+    with pytest.raises(LimitReached) as caught:
         Budget(seconds=0).start().check()
     assert caught.value.reason is StopReason.TIME
 

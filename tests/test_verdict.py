@@ -23,8 +23,8 @@ from opdt.problem import Problem
 from opdt.verdict import (
     LEVEL,
     Evidence,
-    Level,
     Verdict,
+    VerdictLevel,
     fisher_p_value,
     judge,
     least_share,
@@ -100,7 +100,7 @@ def test_the_cure_names_what_would_be_enough():
     needed = frequent.needed
     assert f"min_coverage={needed}" in judge(frequent).cure
     enough = Evidence(counted(100_000, 90_000, needed, needed), frequent.n_rules, frequent.n_forms)
-    assert judge(enough).level is Level.SUPPORTED
+    assert judge(enough).level is VerdictLevel.SUPPORTED
     assert "too few" in judge(Evidence(counted(20, 18, 5, 5), 10**6, 200)).cure
 
 
@@ -191,7 +191,7 @@ def test_chance_is_seldom_called_supported():
             "test": test.verdict,
         }
         for name, verdict in found.items():
-            counted[name] += verdict.level is Level.SUPPORTED
+            counted[name] += verdict.level is VerdictLevel.SUPPORTED
     assert counted["training"] == 0  # far more cautious than its level
     assert counted["held out"] <= 6
     assert counted["test"] <= 6
@@ -213,7 +213,7 @@ def test_a_strong_pattern_is_usually_called_supported():
             ("held out", judge(solution.evidence, held_out=new)),
             ("test", test.verdict),
         ):
-            counted[name] += verdict.level is Level.SUPPORTED
+            counted[name] += verdict.level is VerdictLevel.SUPPORTED
     assert min(counted.values()) >= 11
 
 
@@ -227,13 +227,13 @@ def test_a_few_rows_without_an_error_are_not_supported(rows, share):
     only = {"directions": {"x0": "<"}, "required": ["x0"], "max_errors": 0}
     solution = opdt.discover(X, y, target=True, max_depth=1, constraints=only)
     assert (solution.status, solution.covered) == ("optimal", rows)
-    assert solution.verdict.level is Level.NOT_SUPPORTED
+    assert solution.verdict.level is VerdictLevel.NOT_SUPPORTED
 
 
 def test_a_rule_for_all_rows_says_nothing():
     solution = opdt.discover({"a": [1, 2, 3, 4, 5]}, [0, 1, 1, 1, 1], w=1.5, max_depth=1, target=1)
     assert judge(Evidence(counted(5, 4, 5, 4), 10, 10)).reason.endswith("so that it says nothing")
-    assert solution.verdict.level is Level.NOT_SUPPORTED
+    assert solution.verdict.level is VerdictLevel.NOT_SUPPORTED
 
 
 # -- where it is shown -----------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_a_rule_for_all_rows_says_nothing():
 def test_a_solution_shows_its_verdict_and_nothing_green_without_support():
     weak = opdt.discover({"<b>": [1, 2, 3, 4, 5, 6]}, [0, 0, 0, 1, 1, 1])
     assert f"verdict='{weak.verdict.level}'" in repr(weak)
-    assert weak.verdict.level is not Level.SUPPORTED
+    assert weak.verdict.level is not VerdictLevel.SUPPORTED
     assert "proven optimal" in str(weak)
     assert f"verdict: {weak.verdict}" in str(weak)
     page = weak._repr_html_()
@@ -281,7 +281,7 @@ def test_partitions_say_the_same(tmp_path):
     there = opdt.discover(str(tmp_path / "*.parquet"), "y")
     assert there.evidence.counts == here.evidence.counts
     assert there.evidence.n_rules >= here.evidence.n_rules
-    assert there.verdict.level is here.verdict.level is Level.SUPPORTED
+    assert there.verdict.level is here.verdict.level is VerdictLevel.SUPPORTED
 
 
 # -- several rules ---------------------------------------------------------------------------------
@@ -339,12 +339,12 @@ def test_a_rule_set_is_judged_as_one_of_all_sets():
     right = y == "ill"
     some = (fires | True, right, fires, fires & right)
     assert found.evidence.counts == counted(*(int(rows.sum()) for rows in some))
-    assert found.verdict.level is Level.SUPPORTED
+    assert found.verdict.level is VerdictLevel.SUPPORTED
     assert f"verdict: {found.verdict}" in str(found)
 
 
 def test_lists_of_very_many_rules_can_be_judged():
     many = STRONG.among(10**400, 10**300)
-    assert judge(many).level is Level.NOT_SUPPORTED
+    assert judge(many).level is VerdictLevel.NOT_SUPPORTED
     assert "10^400" in judge(many).reason
     assert 0 <= many.least_precision < 1

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opdt.studio.session import Session
-from opdt.studio.web.app import Settings, serve
+from opdt.studio.web.app import ServerSettings, serve
 
 ALIVE: weakref.WeakSet[Session] = weakref.WeakSet()
 
@@ -51,4 +51,4 @@ def count_sessions() -> None:
 
 if __name__ == "__main__":
     count_sessions()
-    serve(Settings(port=0, grace=2.0), tell)
+    serve(ServerSettings(port=0, grace=2.0), tell)

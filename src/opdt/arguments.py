@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opdt.checks import check_choice, check_int_or_none, is_whole
+from opdt.checks import check_choice, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, refuse_beyond
 from opdt.optional import require
@@ -105,7 +105,8 @@ def resolve_structure(
     if isinstance(structure, (str, Path)):
         content = read_structure(structure)
         structure, groups = content.structure, content.groups or {}
-    check_int_or_none("max_depth", max_depth)
+    if max_depth is not None and not is_whole(max_depth):  # the structure knows the ends
+        raise InputError(f"'max_depth' must be an int >= 1 or None, got {max_depth!r}.")
     if structure is None:
         return Structure.free(2 if max_depth is None else int(max_depth)), groups
     if not isinstance(structure, Structure):

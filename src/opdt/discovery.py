@@ -24,7 +24,7 @@ from opdt.engines.prices import Pricer
 from opdt.errors import UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.problem.groups import check_groups
-from opdt.solution import Budget, Clock, Expired, Solution
+from opdt.solution import Budget, Clock, LimitReached, Solution
 from opdt.table import Table, open_source
 from opdt.table.labels import check_weights
 
@@ -145,7 +145,7 @@ def discover(
             X = open_source(X)  # a file is read in one go
             clock.check()
         table = resolve_table(X, y, sample_weight, roles, clock, missing)
-    except Expired as stop:
+    except LimitReached as stop:
         return Solution.unfinished(
             may_be_empty=demands.min_coverage == 0,
             bound=1.0 if objective == "precision" else _most(X.n_rows, sample_weight),

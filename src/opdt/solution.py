@@ -17,13 +17,13 @@ from opdt.errors import InputError
 from opdt.machine import available, cores
 from opdt.rules import Rule
 from opdt.table import Plan
-from opdt.verdict import Evidence, Level, Verdict, judge
+from opdt.verdict import Evidence, Verdict, VerdictLevel, judge
 
 # Of a word and its ground, on pages that are light or dark.
 _COLOURS = {
-    Level.SUPPORTED: ("#0a6a47", "#dff3e9"),
-    Level.WEAK: ("#7a4700", "#fbecd2"),
-    Level.NOT_SUPPORTED: ("#9c1f18", "#fbe3e1"),
+    VerdictLevel.SUPPORTED: ("#0a6a47", "#dff3e9"),
+    VerdictLevel.WEAK: ("#7a4700", "#fbecd2"),
+    VerdictLevel.NOT_SUPPORTED: ("#9c1f18", "#fbe3e1"),
 }
 
 
@@ -181,7 +181,7 @@ class Budget:
         return Clock(self)
 
 
-class Expired(Exception):
+class LimitReached(Exception):
     """Raised by `Clock.check` where a limit is reached; whoever started the clock catches it."""
 
     def __init__(self, reason: StopReason) -> None:
@@ -220,10 +220,10 @@ class Clock:
         return None
 
     def check(self) -> None:
-        """Raise `Expired` where a limit is reached: for work that has many places to stop in."""
+        """Raise `LimitReached` at a limit: for work that has many places to stop in."""
         reason = self.stop()
         if reason is not None:
-            raise Expired(reason)
+            raise LimitReached(reason)
 
     def hold(self, n_bytes: int) -> None:
         """Say that so many bytes more are held under the memory limit; fewer if below zero."""

@@ -49,7 +49,7 @@ KEPT = 0.5  # the part of its advantage over the base rate that a rule must keep
 LEAST_ROWS = 30  # what a cure asks for at least
 
 
-class Level(StrEnum):
+class VerdictLevel(StrEnum):
     """How far the rows speak for a rule."""
 
     SUPPORTED = "supported"
@@ -63,14 +63,14 @@ class Verdict:
 
     Attributes
     ----------
-    level : Level
+    level : VerdictLevel
     reason : str
         What the level rests on, in words.
     cure : str
         What to do next.
     """
 
-    level: Level
+    level: VerdictLevel
     reason: str
     cure: str
 
@@ -80,10 +80,10 @@ class Verdict:
     @classmethod
     def from_dict(cls, data: object) -> Verdict | None:
         """What `to_dict` wrote, in one line each; None for anything else."""
-        if not isinstance(data, dict) or data.get("level") not in list(Level):
+        if not isinstance(data, dict) or data.get("level") not in list(VerdictLevel):
             return None
         reason, cure = (" ".join(str(data.get(name, "")).split()) for name in ("reason", "cure"))
-        return cls(Level(data["level"]), reason, cure)
+        return cls(VerdictLevel(data["level"]), reason, cure)
 
     def to_dict(self) -> dict[str, str]:
         """Level, reason and cure, for JSON."""
@@ -136,11 +136,15 @@ class Evidence:
         return least_share(self.counts.correct, self.counts.covered, self.n_rules)
 
     @property
-    def level(self) -> Level:
+    def level(self) -> VerdictLevel:
         """What these rows alone say."""
         if self.p_value <= LEVEL:
-            return Level.SUPPORTED
-        return Level.WEAK if self._at_most(self.n_forms) <= LEVEL else Level.NOT_SUPPORTED
+            return VerdictLevel.SUPPORTED
+        return (
+            VerdictLevel.WEAK
+            if self._at_most(self.n_forms) <= LEVEL
+            else VerdictLevel.NOT_SUPPORTED
+        )
 
     @property
     def lift(self) -> float:
@@ -194,7 +198,7 @@ def judge(
     if test is not None and chance is not None:
         return _tested(training, held_out, test, chance=chance, fresh=fresh)
     if training is None:
-        return Verdict(Level.WEAK, "nothing is known of the rows it was found on", _TEST)
+        return Verdict(VerdictLevel.WEAK, "nothing is known of the rows it was found on", _TEST)
     return _untested(training, held_out)
 
 
@@ -217,20 +221,20 @@ def _confirmed(
     """Held-out rows speak for the rule, and no other test against it."""
     if training is not None and _advantage(held_out) < KEPT * _advantage(training.counts):
         reason = f"{said}: less than half of its advantage on the rows it was found on"
-        return Verdict(Level.WEAK, reason, f"Go by the held-out rows. {_ask(training)}")
+        return Verdict(VerdictLevel.WEAK, reason, f"Go by the held-out rows. {_ask(training)}")
     reason = said if test is None else f"{said}; {_rare(test)}"
-    return Verdict(Level.SUPPORTED, reason, _ELSEWHERE)
+    return Verdict(VerdictLevel.SUPPORTED, reason, _ELSEWHERE)
 
 
 def _not_confirmed(
     training: Evidence | None, held_out: RuleCounts, said: str, test: ChanceTest | None
 ) -> Verdict:
     """Held-out rows could have spoken for the rule, and did not."""
-    strong = test is not None or (training is not None and training.level is Level.SUPPORTED)
+    strong = test is not None or (training is not None and training.level is VerdictLevel.SUPPORTED)
     if _advantage(held_out) <= 0 or not strong:
-        return Verdict(Level.NOT_SUPPORTED, said, f"Do not rely on it. {_ask(training)}")
+        return Verdict(VerdictLevel.NOT_SUPPORTED, said, f"Do not rely on it. {_ask(training)}")
     reason = said if test is None else f"{said}, although {_rare(test)}"
-    return Verdict(Level.WEAK, reason, f"Hold more rows out. {_ask(training)}")
+    return Verdict(VerdictLevel.WEAK, reason, f"Hold more rows out. {_ask(training)}")
 
 
 def _tested(
@@ -244,13 +248,13 @@ def _tested(
     """The permutation test decides; held-out rows say nothing, or the opposite."""
     if chance:
         cure = _MEASURE if held_out is None else f"Hold more rows out: {_mute(held_out)}."
-        return Verdict(Level.SUPPORTED, _rare(test), cure)
+        return Verdict(VerdictLevel.SUPPORTED, _rare(test), cure)
     reason = f"a rule as good is no rarity where classes are shuffled ({_p(test.p_value)})"
     if held_out is not None and fresh:
-        return Verdict(Level.WEAK, f"{_shown(held_out)}, but {reason}", _ELSEWHERE)
+        return Verdict(VerdictLevel.WEAK, f"{_shown(held_out)}, but {reason}", _ELSEWHERE)
     if held_out is not None and fresh is False:
         reason += f", and {_shown(held_out)}"
-    return Verdict(Level.NOT_SUPPORTED, reason, f"Do not rely on it. {_ask(training)}")
+    return Verdict(VerdictLevel.NOT_SUPPORTED, reason, f"Do not rely on it. {_ask(training)}")
 
 
 def _untested(training: Evidence, held_out: RuleCounts | None) -> Verdict:
@@ -261,17 +265,17 @@ def _untested(training: Evidence, held_out: RuleCounts | None) -> Verdict:
         f"{_share(training.base_rate)} overall"
     )
     if _advantage(counts) <= 0:
-        return Verdict(Level.NOT_SUPPORTED, f"{said}, so that it says nothing", _PRICE)
-    if training.level is Level.NOT_SUPPORTED:
+        return Verdict(VerdictLevel.NOT_SUPPORTED, f"{said}, so that it says nothing", _PRICE)
+    if training.level is VerdictLevel.NOT_SUPPORTED:
         amount = "too few" if counts.covered < LEAST_ROWS else "not enough"
         reason = f"{said}, {amount} to tell {search} from chance"
-        return Verdict(Level.NOT_SUPPORTED, reason, f"{_ask(training)} Or test it: {_HOW}.")
-    if training.level is Level.WEAK:
-        return Verdict(Level.WEAK, f"{said}, which chance may give {search}", _TEST)
+        return Verdict(VerdictLevel.NOT_SUPPORTED, reason, f"{_ask(training)} Or test it: {_HOW}.")
+    if training.level is VerdictLevel.WEAK:
+        return Verdict(VerdictLevel.WEAK, f"{said}, which chance may give {search}", _TEST)
     reason = f"{said}, more than chance gives {search} ({_p(training.p_value)})"
     if held_out is not None:
-        return Verdict(Level.WEAK, f"{reason}, but {_mute(held_out)}", "Hold more rows out.")
-    return Verdict(Level.SUPPORTED, reason, _MEASURE)
+        return Verdict(VerdictLevel.WEAK, f"{reason}, but {_mute(held_out)}", "Hold more rows out.")
+    return Verdict(VerdictLevel.SUPPORTED, reason, _MEASURE)
 
 
 def _ask(training: Evidence | None) -> str:

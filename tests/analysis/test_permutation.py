@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from opdt import Budget, InputError, OpdtWarning, Status, Structure, Table, discover
 from opdt.analysis.permutation import (
-    Plan,
+    PermutationPlan,
     format_p_value,
     permutation_test,
     permute,
@@ -132,7 +132,7 @@ def test_decisions_agree_with_the_optimum_of_every_permutation(problem, seed):
             get_engine(engine),
             Budget(threads=1).start(),
             get_engine(engine).solve(problem),
-            plan=Plan(5, None, 0.05, keep),
+            plan=PermutationPlan(5, None, 0.05, keep),
             shuffler=Shuffler.of(problem, seed, None, None),
             tell=None,
         )

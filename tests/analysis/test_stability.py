@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opdt import Budget, Condition, InputError, Rule, Table, discover
 from opdt.analysis.resampling import draw_counts, resampled
-from opdt.analysis.stability import Form, order_interval, stability
+from opdt.analysis.stability import RuleForm, order_interval, stability
 from opdt.engines import get_engine
 from opdt.errors import OpdtWarning
 from opdt.problem import Problem
@@ -155,12 +155,12 @@ def test_shares_are_those_of_the_rules():
         assert share == sum(name in rule.features for rule in rules) / 40
     assert list(found.features.values()) == sorted(found.features.values(), reverse=True)
     for each in found.conditions:
-        mine = [c for rule in rules for c in rule.conditions if Form.of(c) == each.form]
+        mine = [c for rule in rules for c in rule.conditions if RuleForm.of(c) == each.form]
         assert each.share == len(mine) / 40
         if each.form.op.is_threshold and mine:
             values = [c.value for c in mine]
             assert (each.low, each.median, each.high) == order_interval(values, 0.95)
-    own = {Form.of(c) for c in found.solution.rule.conditions}
+    own = {RuleForm.of(c) for c in found.solution.rule.conditions}
     assert {each.form for each in found.conditions if each.in_rule} == own
     assert sum(share for _, _, share in found.forms) == pytest.approx(1)
     same = [s for forms, label, s in found.forms if (forms, label) == (own, True)]
@@ -209,12 +209,14 @@ def test_dates_have_intervals_too():
 
 
 def test_levels_and_sets_are_part_of_the_form():
-    assert Form.of(Condition("smoker", "==", "yes")) != Form.of(Condition("smoker", "==", "no"))
-    assert Form.of(Condition("age", ">=", 40)) == Form.of(Condition("age", ">=", 41.5))
-    assert Form.of(Condition("age", ">=", 40)) != Form.of(Condition("age", "<", 40))
-    assert str(Form("age", Op.GE)) == "age >= …"
-    assert str(Form.of(Condition("smoker", "in", ["b", "a"]))) == "smoker in {'a', 'b'}"
-    assert str(Form.of(Condition("age", "is missing"))) == "age is missing"
+    assert RuleForm.of(Condition("smoker", "==", "yes")) != RuleForm.of(
+        Condition("smoker", "==", "no")
+    )
+    assert RuleForm.of(Condition("age", ">=", 40)) == RuleForm.of(Condition("age", ">=", 41.5))
+    assert RuleForm.of(Condition("age", ">=", 40)) != RuleForm.of(Condition("age", "<", 40))
+    assert str(RuleForm("age", Op.GE)) == "age >= …"
+    assert str(RuleForm.of(Condition("smoker", "in", ["b", "a"]))) == "smoker in {'a', 'b'}"
+    assert str(RuleForm.of(Condition("age", "is missing"))) == "age is missing"
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95]))

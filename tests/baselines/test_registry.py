@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from opdt.baselines import BASELINES, Baseline, available_baselines, get_baseline
-from opdt.baselines.registry import Entry
+from opdt.baselines.registry import BaselineEntry
 from opdt.errors import EngineUnavailable, InputError
 
 
@@ -43,7 +43,9 @@ def test_an_unknown_setting_is_refused_with_those_there_are():
 
 
 def test_a_missing_package_is_named_with_the_extra(monkeypatch):
-    monkeypatch.setitem(BASELINES, "far", Entry("opdt.nowhere:Far", "…", needs=("no_such_one",)))
+    monkeypatch.setitem(
+        BASELINES, "far", BaselineEntry("opdt.nowhere:Far", "…", needs=("no_such_one",))
+    )
     assert "far" not in available_baselines()
     with pytest.raises(EngineUnavailable, match=r"'far' needs no_such_one; .*opdt\[baselines\]"):
         get_baseline("far")

@@ -56,9 +56,9 @@ def test_engines_lists_each_engine_with_what_it_proves(opdt):
 
 
 def test_a_missing_package_is_listed_with_the_extra_to_install(opdt, monkeypatch):
-    from opdt.engines.registry import ENGINES, Entry
+    from opdt.engines.registry import ENGINES, EngineEntry
 
-    entry = Entry("nowhere:Engine", False, "does nothing", ("no_such_package",), "extra")
+    entry = EngineEntry("nowhere:Engine", False, "does nothing", ("no_such_package",), "extra")
     monkeypatch.setitem(ENGINES, "absent", entry)
     (line,) = [each for each in opdt("engines").stdout.splitlines() if "absent" in each]
     assert "pip install 'opdt[extra]'" in line

@@ -3,17 +3,17 @@ from __future__ import annotations
 import pytest
 
 from opdt.datasets.parse import parse
-from opdt.datasets.source import Layout, Source, categorical, ignored, numeric, target
+from opdt.datasets.source import DatasetSource, FileLayout, categorical, ignored, numeric, target
 
 
-def source(**options) -> Source:
+def source(**options) -> DatasetSource:
     fields = (
         *numeric("size"),
         *categorical("colour", levels={"r": "red"}),
         *ignored("note"),
         *target("label", {"0": "no", "1": "yes"}),
     )
-    return Source("toy", "Toy", "toy.data", "", fields, "about", "citation", **options)
+    return DatasetSource("toy", "Toy", "toy.data", "", fields, "about", "citation", **options)
 
 
 def test_codes_become_words_and_other_cells_stay():
@@ -41,7 +41,7 @@ def test_a_missing_category_is_a_level_where_the_source_says_so():
 @pytest.mark.parametrize("line", ["1,r,x,1,", "1,,r,x,1", " 1,\tr,x ,1\t", "1,r,x,1"])
 def test_surplus_commas_and_white_space_of_an_arff_line_are_repaired(line):
     text = f"@relation toy\n@attribute size numeric\n\n@DATA\n% note\n{line}\n2,r,x,0\n\n"
-    cells = parse(source(layout=Layout.ARFF), text.encode())
+    cells = parse(source(layout=FileLayout.ARFF), text.encode())
     assert cells.rows[0] == ("1", "red", "x", "yes")
 
 
@@ -53,7 +53,7 @@ def test_line_ends_and_byte_order_marks_make_no_difference(end, mark):
 
 
 def test_cells_may_be_separated_by_runs_of_spaces():
-    cells = parse(source(layout=Layout.SPACES), b"1  r x 0 \n2 r x  1\n")
+    cells = parse(source(layout=FileLayout.SPACES), b"1  r x 0 \n2 r x  1\n")
     assert [row[0] for row in cells.rows] == ["1", "2"]
 
 

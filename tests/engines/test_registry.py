@@ -9,7 +9,7 @@ import pytest
 
 from opdt.engines import Engine, engine_names, get_engine
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.registry import ENGINES, Entry
+from opdt.engines.registry import ENGINES, EngineEntry
 from opdt.errors import EngineUnavailable, InputError
 
 
@@ -44,7 +44,9 @@ def test_anything_but_a_name_or_an_engine_is_refused(engine):
 
 
 def test_a_missing_package_is_named_with_the_extra(monkeypatch):
-    entry = Entry("opdt.nowhere:Engine", True, "…", needs=("no_such_package",), extra="solver")
+    entry = EngineEntry(
+        "opdt.nowhere:Engine", True, "…", needs=("no_such_package",), extra="solver"
+    )
     monkeypatch.setitem(ENGINES, "far", entry)
     assert "far" in engine_names()
     assert "far" not in engine_names(installed=True)

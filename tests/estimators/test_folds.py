@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opdt.errors import InputError
-from opdt.estimators.folds import Scores, drawn_folds
+from opdt.estimators.folds import FoldScores, drawn_folds
 from opdt.table import Table
 
 
@@ -14,7 +14,7 @@ def scores(values, tested=1.0, trained=4.0):
     values = np.array(values, dtype=float)
     n_folds = values.shape[1]
     nothing = np.zeros_like(values)
-    return Scores(nothing, nothing, values, np.full(n_folds, tested), np.full(n_folds, trained))
+    return FoldScores(nothing, nothing, values, np.full(n_folds, tested), np.full(n_folds, trained))
 
 
 def test_the_standard_error_is_corrected_for_shared_rows():

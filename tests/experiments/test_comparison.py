@@ -8,10 +8,10 @@ from opdt.errors import InputError
 from opdt.experiments import comparison
 from opdt.experiments.cell import Cell
 from opdt.experiments.comparison import APPENDIX, METHODS, TEST, TRAINING
-from opdt.experiments.experiment import Results, Settings
+from opdt.experiments.experiment import ExperimentSettings, Results
 from opdt.experiments.published import find_published
 
-SETTINGS = Settings(splits=2, seeds=2, datasets=("pima",))
+SETTINGS = ExperimentSettings(splits=2, seeds=2, datasets=("pima",))
 
 
 def part(covered, errors, rows=100):
@@ -118,7 +118,7 @@ def test_the_best_are_counted_for_us_and_for_the_paper():
 
 
 def test_there_is_a_cell_for_each_dataset_split_method_and_seed():
-    found = comparison.cells(Settings(splits=3, seeds=4))
+    found = comparison.cells(ExperimentSettings(splits=3, seeds=4))
     seeded = {"brs": 4, "irep": 4, "ripper": 4, "skope": 4}
     runnable = [m for m in METHODS.values() if not comparison._why_skipped(m)]
     assert len(found) == 15 * 3 * sum(seeded.get(m.name, 1) for m in runnable)
@@ -126,12 +126,12 @@ def test_there_is_a_cell_for_each_dataset_split_method_and_seed():
 
 
 def test_without_a_cap_the_seeds_are_the_papers():
-    seeds = {m.name: len(m.seeds(Settings())) for m in METHODS.values()}
+    seeds = {m.name: len(m.seeds(ExperimentSettings())) for m in METHODS.values()}
     assert (seeds["brs"], seeds["ripper"], seeds["opdt"], seeds["cart"]) == (50, 10, 1, 1)
 
 
 def test_bayesian_rule_sets_come_last():
-    names = [each["method"] for each in comparison.cells(Settings(splits=1, seeds=1))]
+    names = [each["method"] for each in comparison.cells(ExperimentSettings(splits=1, seeds=1))]
     if "brs" in names:
         assert set(names[names.index("brs") :]) == {"brs"}
 
@@ -142,11 +142,11 @@ def test_a_method_whose_package_is_missing_is_skipped_with_a_sentence(monkeypatc
     )
     sentence = "BRS is skipped: it needs imodels; run: pip install 'opdt[baselines]'."
     assert TRAINING.skipped(SETTINGS) == [sentence]
-    assert TRAINING.skipped(Settings(methods=("opdt",))) == []
+    assert TRAINING.skipped(ExperimentSettings(methods=("opdt",))) == []
     assert all(each["method"] != "brs" for each in comparison.cells(SETTINGS))
     assert entry(TRAINING.tables(results(RECORDS))[0], "BRS").note == sentence
 
 
 def test_an_unknown_method_is_refused():
     with pytest.raises(InputError, match="'methods' has 'riper'"):
-        comparison.cells(Settings(methods=("riper",)))
+        comparison.cells(ExperimentSettings(methods=("riper",)))

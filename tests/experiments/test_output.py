@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from experiments.toys import toy
-from opdt.experiments.experiment import Settings
+from opdt.experiments.experiment import ExperimentSettings
 from opdt.experiments.output import long_form, write_pages
 from opdt.experiments.render import (
-    Page,
+    ResultPage,
     about_settings,
     legend,
     show_difference,
@@ -21,12 +21,12 @@ from opdt.experiments.render import (
 from opdt.experiments.render_html import html
 from opdt.experiments.render_markdown import markdown
 from opdt.experiments.runner import run
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 NASTY = "<script>alert('x')</script> a|b *c* _d_"
-TABLE = Comparison(
+TABLE = PaperComparison(
     NASTY,
-    (Column("A", 1), Column("B", 1), Column("C", 1, ours_only=True)),
+    (TableColumn("A", 1), TableColumn("B", 1), TableColumn("C", 1, ours_only=True)),
     {
         NASTY: [
             Entry("d", "a", "VI", 5.0, 0.5, 10, 4.0, 2.0),
@@ -64,7 +64,7 @@ def page(tmp_path):
     figure = tmp_path / "figure.png"
     figure.write_bytes(b"\x89PNG")
     experiment = replace(toy(), title=NASTY, notes=NASTY)
-    return Page(experiment, [TABLE], [figure], ["Measured & noted."])
+    return ResultPage(experiment, [TABLE], [figure], ["Measured & noted."])
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def page(tmp_path):
     ],
 )
 def test_a_value_is_shown_with_the_decimals_of_its_column(value, shown):
-    assert show_value(value, Column("A", 1)) == shown
+    assert show_value(value, TableColumn("A", 1)) == shown
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_a_value_is_shown_with_the_decimals_of_its_column(value, shown):
     [(0.0, "0"), (0.00004, "0.0000"), (0.0031, "0.0031"), (0.25, "0.250"), (602.0, "602")],
 )
 def test_times_are_shown_with_three_digits_that_count(seconds, shown):
-    assert show_value(seconds, Column("A"), is_time=True) == shown
+    assert show_value(seconds, TableColumn("A"), is_time=True) == shown
 
 
 def test_a_difference_has_its_sign_and_a_mark():
-    column = Column("A", 1)
+    column = TableColumn("A", 1)
     shown = [
         (show_difference(entry, column), show_mark(entry))
         for entry in (
@@ -148,19 +148,23 @@ def test_the_long_form_has_every_entry_with_all_digits():
 
 def test_the_legend_explains_only_what_occurs():
     assert len(legend([TABLE])) == 5
-    assert legend([Comparison("t", (Column("A"),), {"r": [Entry("", "", "", 1.0)]})]) == []
+    assert (
+        legend([PaperComparison("t", (TableColumn("A"),), {"r": [Entry("", "", "", 1.0)]})]) == []
+    )
 
 
 def test_the_settings_are_told_in_words():
     told = " ".join(
-        about_settings(Settings(1, 1, ("pima",), ("opdt", "brs"), time_limit=5, quick=True))
+        about_settings(
+            ExperimentSettings(1, 1, ("pima",), ("opdt", "brs"), time_limit=5, quick=True)
+        )
     )
     assert "This is a quick run" in told
     assert (
         "Asked for: 1 split, at most 1 seed per split, 5 s for a mixed-integer program, only the "
         "datasets pima, only the methods opdt, brs."
     ) in told
-    assert about_settings(Settings()) == ["Asked for: 10 splits."]
+    assert about_settings(ExperimentSettings()) == ["Asked for: 10 splits."]
 
 
 def test_each_experiment_has_three_files_and_its_figures(toy_kinds, tmp_path):
@@ -169,7 +173,7 @@ def test_each_experiment_has_three_files_and_its_figures(toy_kinds, tmp_path):
         return [folder / "toys-1.png"]
 
     experiment = replace(toy(3), figures=draw)
-    results = run([experiment, toy(2, name="more")], tmp_path, Settings())
+    results = run([experiment, toy(2, name="more")], tmp_path, ExperimentSettings())
     pages = write_pages([experiment, toy(2, name="more")], results, tmp_path)
     found = sorted(path.name for path in (tmp_path / "tables").iterdir())
     endings = ("csv", "html", "md")

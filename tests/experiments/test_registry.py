@@ -5,11 +5,11 @@ from importlib import import_module
 import pytest
 
 from opdt.errors import InputError
-from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, Results, Settings
+from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, ExperimentSettings, Results
 from opdt.experiments.registry import EXPERIMENTS, FIXED_DATASETS, MEASURES, get_experiment
 from opdt.experiments.runner import all_cells
 
-QUICK = Settings(QUICK_SPLITS, QUICK_SEEDS, quick=True)
+QUICK = ExperimentSettings(QUICK_SPLITS, QUICK_SEEDS, quick=True)
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_an_experiment_is_complete(no_data, name):
     assert experiment.name == name
     assert experiment.title
     assert experiment.reference.split()[0] in ("Table", "Figure", "Tables", "Figures")
-    for settings in (Settings(), QUICK):
+    for settings in (ExperimentSettings(), QUICK):
         cells = experiment.cells(settings)
         assert cells
         assert len({cell.key for cell in cells}) == len(cells)
@@ -49,7 +49,7 @@ def test_every_kind_of_cell_has_its_function(kind):
 
 def test_every_kind_of_cell_is_used():
     every = [get_experiment(name) for name in EXPERIMENTS]
-    assert {cell.kind for cell in all_cells(every, Settings())} == MEASURES.keys()
+    assert {cell.kind for cell in all_cells(every, ExperimentSettings())} == MEASURES.keys()
 
 
 def test_every_cell_is_known_to_use_some_dataset():

@@ -11,11 +11,11 @@ import pytest
 from experiments.toys import toy, write_small_data
 from opdt.errors import InputError, OpdtError
 from opdt.experiments.comparison import TRAINING
-from opdt.experiments.experiment import Settings
+from opdt.experiments.experiment import ExperimentSettings
 from opdt.experiments.runner import Interrupted, RunProgress, read_results, run
-from opdt.experiments.store import Store
+from opdt.experiments.store import ResultStore
 
-SETTINGS = Settings()
+SETTINGS = ExperimentSettings()
 
 
 def doubles(results):
@@ -79,7 +79,7 @@ def test_ctrl_c_keeps_what_is_finished_and_nothing_else(toy_kinds, tmp_path):
     with pytest.raises(Interrupted):
         run([toy(5, kind="interrupted")], tmp_path, SETTINGS)
     assert signal.getsignal(signal.SIGINT) is before
-    found = Store(tmp_path).read()
+    found = ResultStore(tmp_path).read()
     assert [outcome.record for outcome in found.values()] == [{"double": 2 * x} for x in range(3)]
 
 
@@ -90,12 +90,12 @@ def test_ctrl_c_between_two_cells_stops_the_run_too(toy_kinds, tmp_path):
 
     with pytest.raises(Interrupted):
         run([toy(5)], tmp_path, SETTINGS, progress=stop)
-    assert len(Store(tmp_path).read()) == 2
+    assert len(ResultStore(tmp_path).read()) == 2
 
 
 @pytest.mark.filterwarnings("ignore::opdt.errors.OpdtWarning")
 def test_several_processes_measure_the_same_and_one_that_dies_is_told(small_data, tmp_path):
-    settings = Settings(splits=5, datasets=("pima",), methods=("prism", "cart"))
+    settings = ExperimentSettings(splits=5, datasets=("pima",), methods=("prism", "cart"))
     alone = run([TRAINING], tmp_path / "alone", settings)
 
     def kill_one(progress):
@@ -106,7 +106,7 @@ def test_several_processes_measure_the_same_and_one_that_dies_is_told(small_data
     with pytest.raises(OpdtError, match=r"a worker process died.* while it measured: rule "):
         run([TRAINING], out, settings, jobs=2, progress=kill_one)
     assert multiprocessing.active_children() == []
-    kept = len(Store(out).read())
+    kept = len(ResultStore(out).read())
     assert 2 <= kept < 10
     together = run([TRAINING], out, settings, jobs=2)
     for key, record in alone.items():
@@ -135,7 +135,7 @@ def test_progress_counts_to_the_end(toy_kinds, tmp_path):
 
 def test_each_run_is_noted_with_its_settings_machine_and_versions(toy_kinds, tmp_path):
     run([toy(1)], tmp_path, SETTINGS)
-    run([toy(2)], tmp_path, Settings(splits=3))
+    run([toy(2)], tmp_path, ExperimentSettings(splits=3))
     runs = json.loads((tmp_path / "run.json").read_text())["runs"]
     assert [each["settings"]["splits"] for each in runs] == [10, 3]
     assert {"opdt", "numpy"} <= runs[0]["versions"].keys()
@@ -144,7 +144,7 @@ def test_each_run_is_noted_with_its_settings_machine_and_versions(toy_kinds, tmp
 
 @pytest.mark.filterwarnings("ignore::opdt.errors.OpdtWarning")
 def test_a_folder_that_was_measured_on_other_data_is_refused(tmp_path):
-    settings = Settings(splits=1, datasets=("pima",), methods=("prism",))
+    settings = ExperimentSettings(splits=1, datasets=("pima",), methods=("prism",))
     for n_rows in (40, 41):
         write_small_data(tmp_path / str(n_rows), n_rows)
     out = tmp_path / "out"
@@ -173,4 +173,4 @@ def test_a_run_needs_a_process(toy_kinds, tmp_path, jobs):
 )
 def test_settings_are_checked(wrong, words):
     with pytest.raises(InputError, match=words):
-        Settings(**wrong)
+        ExperimentSettings(**wrong)

@@ -6,7 +6,7 @@ import pytest
 
 from opdt.experiments import dataset_table, improvement, sensitivity
 from opdt.experiments.cell import measure
-from opdt.experiments.experiment import Results, Settings
+from opdt.experiments.experiment import ExperimentSettings, Results
 from opdt.experiments.published import published_weights
 
 pytest.importorskip("pandas")
@@ -17,7 +17,7 @@ def results(uci_folder, monkeypatch):
     """Measure the cells of an experiment on the paper's data."""
     monkeypatch.setenv("OPDT_DATA", str(uci_folder))
 
-    def run(module, settings: Settings) -> Results:
+    def run(module, settings: ExperimentSettings) -> Results:
         cells = module.cells(settings)
         return Results(cells, {cell.key: measure(cell) for cell in cells}, settings=settings)
 
@@ -25,7 +25,7 @@ def results(uci_folder, monkeypatch):
 
 
 def test_the_dataset_table_is_the_papers_in_all_cells(results):
-    (table,) = dataset_table.tables(results(dataset_table, Settings()))
+    (table,) = dataset_table.tables(results(dataset_table, ExperimentSettings()))
     entries = list(table.entries())
     assert len(entries) == 15 * 7
     for entry in entries:
@@ -33,7 +33,7 @@ def test_the_dataset_table_is_the_papers_in_all_cells(results):
 
 
 class TestSensitivity:
-    settings = Settings(splits=2)
+    settings = ExperimentSettings(splits=2)
 
     def test_vi_and_errors_rise_as_w_falls(self, results):
         found = results(sensitivity, self.settings)
@@ -70,13 +70,13 @@ class TestSensitivity:
 
     def test_the_path_is_drawn(self, results, tmp_path):
         pytest.importorskip("matplotlib")
-        (path,) = sensitivity.figures(results(sensitivity, Settings(splits=1)), tmp_path)
+        (path,) = sensitivity.figures(results(sensitivity, ExperimentSettings(splits=1)), tmp_path)
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
 class TestImprovement:
     def test_the_optimum_is_at_least_what_bsccart_finds(self, results):
-        found = results(improvement, Settings(splits=1))
+        found = results(improvement, ExperimentSettings(splits=1))
         for record in found.values():
             assert 0 <= record["bsccart"]["vi"] <= record["opdt"]["vi"] == record["opdt"]["bound"]
         figure, means = improvement.tables(found)
@@ -86,8 +86,8 @@ class TestImprovement:
 
     def test_both_trees_are_drawn(self, results, tmp_path):
         pytest.importorskip("matplotlib")
-        none = results(improvement, Settings(datasets=("pima",)))
+        none = results(improvement, ExperimentSettings(datasets=("pima",)))
         assert improvement.figures(none, tmp_path) == []
-        empty = Results([], {}, settings=Settings(splits=1))
+        empty = Results([], {}, settings=ExperimentSettings(splits=1))
         (path,) = improvement.figures(empty, tmp_path)
         assert path.read_bytes().startswith(b"\x89PNG")

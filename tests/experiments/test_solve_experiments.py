@@ -8,7 +8,7 @@ import pytest
 
 from opdt.experiments import enhancements, importance, solution_time, structures
 from opdt.experiments.cell import Cell
-from opdt.experiments.experiment import Results, Settings
+from opdt.experiments.experiment import ExperimentSettings, Results
 from opdt.experiments.published import find_published
 from opdt.experiments.registry import EXPERIMENTS, MEASURES, get_experiment
 from opdt.experiments.solves import MIP, SEARCH, SMALL, STRUCTURES, search_cell
@@ -41,7 +41,7 @@ def record(cell: Cell) -> dict:
     }
 
 
-def results_of(module, settings: Settings) -> Results:
+def results_of(module, settings: ExperimentSettings) -> Results:
     cells = module.cells(settings)
     return Results(cells, {cell.key: record(cell) for cell in cells}, settings=settings)
 
@@ -49,7 +49,7 @@ def results_of(module, settings: Settings) -> Results:
 @pytest.mark.parametrize("name", MINE)
 def test_an_experiment_has_cells_that_can_be_measured_and_tables_without_any_record(name):
     experiment = get_experiment(name)
-    settings = Settings()
+    settings = ExperimentSettings()
     cells = experiment.cells(settings)
     assert cells
     assert len({cell.key for cell in cells}) == len(cells)
@@ -64,7 +64,7 @@ def test_an_experiment_has_cells_that_can_be_measured_and_tables_without_any_rec
 
 @pytest.mark.parametrize("name", MINE)
 def test_a_run_without_the_experiments_datasets_has_nothing_to_do(name):
-    settings = Settings(datasets=("blood_transfusion",))
+    settings = ExperimentSettings(datasets=("blood_transfusion",))
     experiment = get_experiment(name)
     cells = experiment.cells(settings)
     assert {cell.get("dataset") for cell in cells} <= {"blood_transfusion"}
@@ -72,13 +72,13 @@ def test_a_run_without_the_experiments_datasets_has_nothing_to_do(name):
 
 
 def test_a_quick_run_of_all_of_them_is_expected_to_take_four_minutes_at_most():
-    settings = Settings(splits=2, quick=True)
+    settings = ExperimentSettings(splits=2, quick=True)
     cells = {cell for name in MINE for cell in get_experiment(name).cells(settings)}
     assert sum(cell.cost for cell in cells) < 240
 
 
 def test_structures_are_solved_on_every_split_and_by_the_program_on_the_first():
-    settings = Settings(splits=4, time_limit=9)
+    settings = ExperimentSettings(splits=4, time_limit=9)
     search = [c for c in structures.cells(settings) if c["engine"] == SEARCH]
     program = [c for c in structures.cells(settings) if c["engine"] == MIP]
     assert len(search) == 12 * len(STRUCTURES) * 4
@@ -89,7 +89,7 @@ def test_structures_are_solved_on_every_split_and_by_the_program_on_the_first():
 
 @needs_solver
 def test_structure_tables_hold_means_the_papers_number_and_the_outcome():
-    tables = structures.tables(results_of(structures, Settings(splits=3)))
+    tables = structures.tables(results_of(structures, ExperimentSettings(splits=3)))
     vi, runtime, mip_vi, _, outcome = tables
     at = STRUCTURES.index("cat-num")
     entry = vi.rows["German"][at]
@@ -106,7 +106,7 @@ def test_structure_tables_hold_means_the_papers_number_and_the_outcome():
 
 @needs_solver
 def test_enhancement_tables_compare_time_to_the_best_rule_with_the_papers_runtime():
-    tables = enhancements.tables(results_of(enhancements, Settings()))
+    tables = enhancements.tables(results_of(enhancements, ExperimentSettings()))
     vi, to_best, whole, outcome = tables
     names = [column.name for column in vi.columns]
     assert names == ["on/on", "on/off", "off/on", "off/off"]
@@ -125,7 +125,7 @@ def test_enhancement_tables_compare_time_to_the_best_rule_with_the_papers_runtim
 
 @needs_solver
 def test_solution_times_are_of_all_datasets_and_share_their_cells_with_the_others():
-    settings = Settings(splits=3)
+    settings = ExperimentSettings(splits=3)
     found = solution_time.cells(settings)
     search, program, outcome = solution_time.tables(results_of(solution_time, settings))
     assert len(search.rows) == 15
@@ -139,7 +139,7 @@ def test_solution_times_are_of_all_datasets_and_share_their_cells_with_the_other
 
 
 def test_a_missing_solve_leaves_its_reason_as_a_note():
-    settings = Settings(splits=1, datasets=("german",))
+    settings = ExperimentSettings(splits=1, datasets=("german",))
     cells = structures.cells(settings)
     failures = {cells[0].key: "the machine is gone."}
     results = Results(cells, {}, failures, settings)
@@ -151,7 +151,7 @@ def test_a_missing_solve_leaves_its_reason_as_a_note():
 class TestImportance:
     """German's groups; records as a solver would leave them."""
 
-    settings = Settings(splits=2)
+    settings = ExperimentSettings(splits=2)
 
     def results(self) -> Results:
         records = {}

@@ -7,7 +7,7 @@ from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.experiments import solves
 from opdt.experiments.cell import measure
 from opdt.experiments.data import train_test
-from opdt.experiments.experiment import Settings
+from opdt.experiments.experiment import ExperimentSettings
 from opdt.experiments.solves import (
     LIMIT,
     QUICK,
@@ -70,23 +70,27 @@ def test_no_better_rule_is_no_step():
 
 
 def test_a_run_may_set_limit_splits_and_datasets():
-    assert mip_limit(Settings()) == LIMIT
-    assert mip_limit(Settings(time_limit=7)) == mip_limit(Settings(time_limit=7, quick=True)) == 7
-    assert list(mip_splits(Settings(splits=2))) == [0, 1]
-    assert list(mip_splits(Settings(splits=10))) == [0, 1, 2]
-    assert mip_words(Settings(splits=1)) == "SCIP, 30 s, 1 split"
+    assert mip_limit(ExperimentSettings()) == LIMIT
+    assert (
+        mip_limit(ExperimentSettings(time_limit=7))
+        == mip_limit(ExperimentSettings(time_limit=7, quick=True))
+        == 7
+    )
+    assert list(mip_splits(ExperimentSettings(splits=2))) == [0, 1]
+    assert list(mip_splits(ExperimentSettings(splits=10))) == [0, 1, 2]
+    assert mip_words(ExperimentSettings(splits=1)) == "SCIP, 30 s, 1 split"
 
 
 def test_without_its_solver_the_program_is_left_out_with_a_sentence(monkeypatch):
     monkeypatch.setattr(solves, "find_spec", lambda name: None)
-    assert mip_datasets(Settings()) == []
-    (why,) = skipped_mip(Settings())
+    assert mip_datasets(ExperimentSettings()) == []
+    (why,) = skipped_mip(ExperimentSettings())
     assert "needs pyscipopt; run: pip install 'opdt[mip]'" in why
     monkeypatch.setattr(solves, "find_spec", lambda name: object())
-    assert skipped_mip(Settings()) == []
-    assert mip_datasets(Settings()) == list(SMALL)
-    assert mip_datasets(Settings(quick=True)) == list(QUICK)
-    assert mip_datasets(Settings(datasets=("hepatitis", "german"))) == ["hepatitis"]
+    assert skipped_mip(ExperimentSettings()) == []
+    assert mip_datasets(ExperimentSettings()) == list(SMALL)
+    assert mip_datasets(ExperimentSettings(quick=True)) == list(QUICK)
+    assert mip_datasets(ExperimentSettings(datasets=("hepatitis", "german"))) == ["hepatitis"]
 
 
 def test_a_row_with_its_name_is_the_same_row(uci_folder, monkeypatch):

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from opdt.errors import InputError
 from opdt.experiments.cell import Cell
-from opdt.experiments.store import Outcome, Store
+from opdt.experiments.store import CellOutcome, ResultStore
 
 CELLS = [Cell.of("toy", x=x, name="ä") for x in range(4)]
-RECORDS = [Outcome({"double": 2 * x, "note": "zwölf\n"}, "", 0.5) for x in range(4)]
+RECORDS = [CellOutcome({"double": 2 * x, "note": "zwölf\n"}, "", 0.5) for x in range(4)]
 
 
 def fill(folder, n=4):
-    with Store(folder) as store:
+    with ResultStore(folder) as store:
         for cell, outcome in zip(CELLS[:n], RECORDS[:n], strict=True):
             store.append(cell, outcome)
     return store
@@ -30,12 +30,12 @@ def test_what_is_appended_is_read_back(tmp_path):
 
 
 def test_a_folder_without_a_file_holds_nothing(tmp_path):
-    assert Store(tmp_path).read() == {}
+    assert ResultStore(tmp_path).read() == {}
 
 
 def test_a_second_run_appends_to_the_first(tmp_path):
     fill(tmp_path, 2)
-    with Store(tmp_path) as store:
+    with ResultStore(tmp_path) as store:
         store.append(CELLS[2], RECORDS[2])
     assert store.read() == expected(3)
 
@@ -51,16 +51,16 @@ def test_a_file_that_is_cut_anywhere_keeps_its_whole_lines_and_can_be_continued(
     store.path.write_bytes(cut)
     whole = max(0, cut.count(b"\n") - 1)
     assert store.read() == expected(whole)
-    with Store(folder) as again:
+    with ResultStore(folder) as again:
         for at in range(whole, 4):
             again.append(CELLS[at], RECORDS[at])
     assert again.path.read_bytes() == content
 
 
 def test_a_record_wins_over_a_failure_and_a_later_line_over_an_earlier_one(tmp_path):
-    failed = Outcome(None, "no.", 0.1)
-    later = Outcome(None, "still no.", 0.1)
-    with Store(tmp_path) as store:
+    failed = CellOutcome(None, "no.", 0.1)
+    later = CellOutcome(None, "still no.", 0.1)
+    with ResultStore(tmp_path) as store:
         for outcome in (failed, later):
             store.append(CELLS[0], outcome)
         for outcome in (failed, RECORDS[1], later, RECORDS[2]):
@@ -77,7 +77,7 @@ def test_a_record_wins_over_a_failure_and_a_later_line_over_an_earlier_one(tmp_p
     ],
 )
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path, content, words):
-    store = Store(tmp_path)
+    store = ResultStore(tmp_path)
     store.path.write_text(content)
     with pytest.raises(InputError, match=words):
         store.read()
@@ -87,7 +87,7 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path, content, words):
 
 
 def test_a_foreign_file_of_half_a_line_is_refused_and_left_alone(tmp_path):
-    store = Store(tmp_path)
+    store = ResultStore(tmp_path)
     store.path.write_text("mine")
     with pytest.raises(InputError, match="is not a file of measured cells"), store:
         pass
@@ -106,7 +106,11 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path, line):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
 def test_two_runs_cannot_write_to_one_folder(tmp_path):
-    with Store(tmp_path), pytest.raises(InputError, match="another run"), Store(tmp_path):
+    with (
+        ResultStore(tmp_path),
+        pytest.raises(InputError, match="another run"),
+        ResultStore(tmp_path),
+    ):
         pass
-    with Store(tmp_path):
+    with ResultStore(tmp_path):
         pass

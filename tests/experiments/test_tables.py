@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 
 def test_the_mean_has_a_standard_deviation_with_n_minus_one():
@@ -43,9 +43,15 @@ def row(*values, **more):
 
 
 def test_ranks_share_a_place_and_leave_out_what_the_paper_has_not():
-    table = Comparison(
+    table = PaperComparison(
         "t",
-        (Column("a"), Column("b"), Column("c", ours_only=True), Column("d"), Column("e")),
+        (
+            TableColumn("a"),
+            TableColumn("b"),
+            TableColumn("c", ours_only=True),
+            TableColumn("d"),
+            TableColumn("e"),
+        ),
         {"r": row(5.0, 7.0, 9.0, 7.0, None), "s": row(1.0, None, None, "text", 2.0)},
         highlight="high",
     )
@@ -56,7 +62,7 @@ def test_ranks_share_a_place_and_leave_out_what_the_paper_has_not():
 
 
 def test_the_lowest_can_be_the_best_and_without_highlight_there_are_no_ranks():
-    columns = (Column("a"), Column("b"))
+    columns = (TableColumn("a"), TableColumn("b"))
     rows = {"r": row(5.0, 7.0)}
-    assert Comparison("t", columns, rows, highlight="low").ranks("r") == {0: 1, 1: 2}
-    assert Comparison("t", columns, rows).ranks("r") == {}
+    assert PaperComparison("t", columns, rows, highlight="low").ranks("r") == {0: 1, 1: 2}
+    assert PaperComparison("t", columns, rows).ranks("r") == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from opdt.errors import InputError
 from opdt.experiments.cell import Cell
 from opdt.experiments.experiment import Experiment, Results
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 DONE: list[int] = []  # what was measured, in this order
 BROKEN: set[int] = set()  # what fails
@@ -44,7 +44,7 @@ def toy(n=5, kind="toy", name="toys"):
             ]
             for cell in results.cells
         }
-        return [Comparison("Doubles", (Column("double", 0),), entries, corner="x")]
+        return [PaperComparison("Doubles", (TableColumn("double", 0),), entries, corner="x")]
 
     cells = [Cell.of(kind, x=x) for x in range(n)]
     return Experiment(name, "Doubles of numbers", "Table 0", lambda settings: cells, tables)

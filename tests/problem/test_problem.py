@@ -21,7 +21,7 @@ from opdt.problem import (
     class_code,
     simplify,
 )
-from opdt.problem.problem import Limits
+from opdt.problem.problem import RowLimits
 from opdt.rules import Op
 from opdt.table import Table
 from strategies import coded, describe, small_problems
@@ -319,7 +319,7 @@ def test_subsets_leave_out_what_one_level_says():
 )
 def test_limits_are_in_units_of_weight_and_exact(given, limits):
     table = Table.build({"x": [1, 2, 3]}, [0, 1, 0], sample_weight=[1.5, 2.4, 0.1])
-    assert Problem.build(table, constraints=Constraints(**given)).limits == Limits(*limits)
+    assert Problem.build(table, constraints=Constraints(**given)).limits == RowLimits(*limits)
 
 
 def test_five_of_six_rows_are_a_share_of_five_sixths():

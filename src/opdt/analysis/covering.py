@@ -36,7 +36,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class CoveringStep:
     """One rule of the list, found on the rows that the rules before it have left.
 
     Attributes
@@ -79,20 +79,20 @@ class Covering:
     Attributes
     ----------
     rule_list : RuleList
-    steps : tuple of Step
+    steps : tuple of CoveringStep
         One for each rule.
     rest : ndarray of float64 of shape (n_classes,)
         Weight of the rows of each class on which no rule fires.
     ended_by : Ending
-    rejected : Step or None
+    rejected : CoveringStep or None
         The rule at which the list ended because it was not significant.
     """
 
     rule_list: RuleList
-    steps: tuple[Step, ...]
+    steps: tuple[CoveringStep, ...]
     rest: NDArray[np.float64]
     ended_by: Ending
-    rejected: Step | None = None
+    rejected: CoveringStep | None = None
 
     def __str__(self) -> str:
         """The list, with the verdict on each rule."""
@@ -162,8 +162,8 @@ def sequential_covering(
         test = {"alpha": alpha, "n_permutations": n_permutations, "seed": seed}
         # The table has its weights and roles already.
         test |= {name: settings[name] for name in _OF_A_SEARCH if name in settings}  # type: ignore[literal-required]
-    walk = _Walk(problem, get_engine(engine), clock, test)
-    steps: list[Step] = []
+    walk = _CoveringWalk(problem, get_engine(engine), clock, test)
+    steps: list[CoveringStep] = []
     ended_by, rejected = Ending.MAX_RULES, None
     while most is None or len(steps) < most:
         step = walk.next()
@@ -194,7 +194,7 @@ def weights_of_default(
 _OF_A_SEARCH = ("max_depth", "w", "structure", "groups", "target", "constraints")
 
 
-class _Walk:
+class _CoveringWalk:
     """The rows that are left, and the best rule on them."""
 
     def __init__(
@@ -206,7 +206,7 @@ class _Walk:
         self.left = np.ones(problem.table.n_rows, dtype=bool)
         self._total = self.weights(self.left).sum()
 
-    def next(self) -> Step | Ending:
+    def next(self) -> CoveringStep | Ending:
         """The best rule on the rows that are left, or why there is none."""
         counts = self.weights(self.left)
         if counts.sum() <= LEAST_REST * self._total:
@@ -222,7 +222,9 @@ class _Walk:
             return Ending.LIMIT if self._stopped else Ending.NO_PATTERN
         covered = self._covered(rest, solution.rule)
         evidence = self._evidence(solution)
-        return Step(solution, int(self.left.sum()), self.weights(covered), p_value, evidence)
+        return CoveringStep(
+            solution, int(self.left.sum()), self.weights(covered), p_value, evidence
+        )
 
     def _evidence(self, solution: Solution) -> Evidence | None:
         """What the rows that are left say, where the rules before were chosen by classes, too."""

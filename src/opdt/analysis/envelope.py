@@ -10,7 +10,7 @@ from typing import NamedTuple
 from opdt.engines.prices import Line
 
 
-class Piece(NamedTuple):
+class EnvelopePiece(NamedTuple):
     """A line and the price from which on it is the largest."""
 
     w_from: Fraction
@@ -22,7 +22,7 @@ def crossing(steep: Line, flat: Line) -> Fraction:
     return Fraction(steep.covered - flat.covered, steep.errors - flat.errors)
 
 
-def upper_envelope(lines: Iterable[Line]) -> list[Piece]:
+def upper_envelope(lines: Iterable[Line]) -> list[EnvelopePiece]:
     """The lines that are the largest over a stretch of prices from 1 on, in its order.
 
     A line that reaches the envelope in a single point is left out. Of lines with equal counts
@@ -33,7 +33,7 @@ def upper_envelope(lines: Iterable[Line]) -> list[Piece]:
         known = best.get(line.errors)
         if known is None or line.covered > known.covered:
             best[line.errors] = line
-    pieces: list[Piece] = []
+    pieces: list[EnvelopePiece] = []
     for errors in sorted(best, reverse=True):
         line, w_from = best[errors], Fraction(1)
         while pieces:
@@ -42,11 +42,11 @@ def upper_envelope(lines: Iterable[Line]) -> list[Piece]:
                 break
             pieces.pop()
             w_from = Fraction(1)
-        pieces.append(Piece(w_from, line))
+        pieces.append(EnvelopePiece(w_from, line))
     return pieces
 
 
-def piece_at(pieces: Sequence[Piece], w: Fraction | None) -> Piece:
+def piece_at(pieces: Sequence[EnvelopePiece], w: Fraction | None) -> EnvelopePiece:
     """The piece that holds the price; at a crossing the one before it; None is infinity."""
     if w is None:
         return pieces[-1]

@@ -224,7 +224,7 @@ def pareto_frontier(
     most = math.inf if max_points is None else check_int("max_points", max_points)
     pricer = Pricer(problem, engine, clock)
     limit = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)
-    return Sweep(pricer, most, limit).run()
+    return FrontierSweep(pricer, most, limit).run()
 
 
 def error_units(name: str, errors: Any, scale: int) -> int:
@@ -233,7 +233,7 @@ def error_units(name: str, errors: Any, scale: int) -> int:
     return math.floor(as_written(errors) * scale)
 
 
-class Sweep:
+class FrontierSweep:
     """Finds the points between the corners of a path, widest gaps first."""
 
     def __init__(self, pricer: Pricer, most: float, max_errors: int | None) -> None:

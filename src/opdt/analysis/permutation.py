@@ -239,7 +239,7 @@ def _most_precise(
     return pricer.at(price), solution, float(line.value(price) / pricer.scale)
 
 
-class Plan(NamedTuple):
+class PermutationPlan(NamedTuple):
     """How many permutations, until how many hits, and whether for their optimum."""
 
     n_permutations: int
@@ -263,7 +263,7 @@ def permute(
     solution: Solution,
     *,
     goal: float | None = None,
-    plan: Plan,
+    plan: PermutationPlan,
     shuffler: Shuffler,
     tell: Tell,
 ) -> PermutationTest:
@@ -349,7 +349,7 @@ def _left(clock: Clock) -> float | None:
     return None if clock.budget.seconds is None else max(0.0, clock.remaining())
 
 
-def _plan(n_permutations: Any, alpha: Any, early_stop: Any, keep_values: bool) -> Plan:
+def _plan(n_permutations: Any, alpha: Any, early_stop: Any, keep_values: bool) -> PermutationPlan:
     planned = check_int("n_permutations", n_permutations)
     check_share("alpha", alpha)
     least = math.ceil(1 / as_written(float(alpha))) - 1
@@ -361,4 +361,4 @@ def _plan(n_permutations: Any, alpha: Any, early_stop: Any, keep_values: bool) -
             stacklevel=3,
         )
     most = math.ceil(as_written(float(alpha)) * (1 + planned)) if early_stop else None
-    return Plan(planned, most, float(alpha), keep_values)
+    return PermutationPlan(planned, most, float(alpha), keep_values)

@@ -24,7 +24,7 @@ from opdt.rules.condition import format_value
 from opdt.solution import Budget, Clock, Solution, StopReason
 
 
-class Form(NamedTuple):
+class RuleForm(NamedTuple):
     """A condition but for its threshold: a feature, an operator, and a level where it has one."""
 
     feature: str
@@ -32,7 +32,7 @@ class Form(NamedTuple):
     level: Any = None
 
     @classmethod
-    def of(cls, condition: Condition) -> Form:
+    def of(cls, condition: Condition) -> RuleForm:
         """The form of a condition."""
         level = None if condition.op.is_threshold else condition.value
         return cls(condition.feature, condition.op, level)
@@ -49,7 +49,7 @@ class ConditionStability:
 
     Attributes
     ----------
-    form : Form
+    form : RuleForm
         The condition but for its threshold.
     share : float
         Share of the bootstraps whose rule has it.
@@ -62,7 +62,7 @@ class ConditionStability:
         each is a threshold that occurred.
     """
 
-    form: Form
+    form: RuleForm
     share: float
     in_rule: bool
     threshold: Any = None
@@ -113,7 +113,7 @@ class Stability:
     rules: tuple[Rule | None, ...]
     features: dict[str, float]
     conditions: tuple[ConditionStability, ...]
-    forms: tuple[tuple[frozenset[Form], Any, float], ...]
+    forms: tuple[tuple[frozenset[RuleForm], Any, float], ...]
     same_rule: float
     same_form: float
     same_features: float
@@ -325,11 +325,11 @@ def order_interval(values: Iterable[Any], level: float) -> tuple[Any, Any, Any]:
 def _conditions(
     rule: Rule | None, rules: Sequence[Rule | None], level: float
 ) -> tuple[ConditionStability, ...]:
-    own = {Form.of(condition): condition for condition in (rule.conditions if rule else ())}
-    seen: dict[Form, list[Any]] = {form: [] for form in own}
+    own = {RuleForm.of(condition): condition for condition in (rule.conditions if rule else ())}
+    seen: dict[RuleForm, list[Any]] = {form: [] for form in own}
     for other in rules:
         for condition in other.conditions if other else ():
-            seen.setdefault(Form.of(condition), []).append(condition.value)
+            seen.setdefault(RuleForm.of(condition), []).append(condition.value)
     out = []
     for form, values in sorted(seen.items(), key=lambda item: (-len(item[1]), str(item[0]))):
         ends = order_interval(values, level) if form.op.is_threshold and values else (None,) * 3
@@ -347,10 +347,10 @@ def _describe(found: ConditionStability, level: float) -> str:
     return f"{text}  {format_value(found.low)} to {format_value(found.high)} ({level:.0%})"
 
 
-def _form(rule: Rule | None) -> tuple[frozenset[Form], Any]:
+def _form(rule: Rule | None) -> tuple[frozenset[RuleForm], Any]:
     if rule is None:
         return frozenset(), None
-    return frozenset(Form.of(condition) for condition in rule.conditions), rule.label
+    return frozenset(RuleForm.of(condition) for condition in rule.conditions), rule.label
 
 
 def _features(rule: Rule | None) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from opdt.analysis.envelope import Ceiling, Piece, crossing, piece_at, upper_envelope
+from opdt.analysis.envelope import Ceiling, EnvelopePiece, crossing, piece_at, upper_envelope
 from opdt.engines.prices import EMPTY, Answer, Line, Pricer
 from opdt.rules import Rule
 
@@ -21,7 +21,7 @@ class Trace:
     A price of None stands for infinity, the limit of all large prices.
     """
 
-    pieces: tuple[Piece, ...]  # of the lines found; none where no rule was found
+    pieces: tuple[EnvelopePiece, ...]  # of the lines found; none where no rule was found
     solved: Mapping[Fraction, Line]  # proven best lines at some prices, ties decided
     ceiling: Ceiling
     last: Line | None  # proven the best at every price from the last point of the ceiling on

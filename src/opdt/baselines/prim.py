@@ -56,16 +56,16 @@ class PRIM(Baseline):
         ]
 
 
-class Box(NamedTuple):
+class PrimBox(NamedTuple):
     """Conditions on rank codes and the ascending positions of the rows they cover."""
 
     conditions: tuple[CodedCondition, ...]
     rows: NDArray[np.intp]
 
 
-def peel(table: Table, wanted: NDArray[np.bool_], alpha: float, least: int) -> Iterator[Box]:
+def peel(table: Table, wanted: NDArray[np.bool_], alpha: float, least: int) -> Iterator[PrimBox]:
     """Every box of the peeling but the whole table, each within the one before."""
-    box = Box((), np.arange(table.n_rows))
+    box = PrimBox((), np.arange(table.n_rows))
     while not wanted[box.rows].all():
         inner = [each for each in _layers(table, box, alpha) if len(each.rows) >= least]
         if not inner:
@@ -75,7 +75,7 @@ def peel(table: Table, wanted: NDArray[np.bool_], alpha: float, least: int) -> I
         yield box
 
 
-def _layers(table: Table, box: Box, alpha: float) -> Iterator[Box]:
+def _layers(table: Table, box: PrimBox, alpha: float) -> Iterator[PrimBox]:
     """The boxes that are left after each possible peel."""
     for feature, column in enumerate(table.columns):
         codes = column.codes[box.rows]
@@ -83,7 +83,7 @@ def _layers(table: Table, box: Box, alpha: float) -> Iterator[Box]:
         if not len(present):
             continue
         for condition in _cuts(feature, column, present, alpha):
-            yield Box(simplify((*box.conditions, condition)), box.rows[holds(condition, codes)])
+            yield PrimBox(simplify((*box.conditions, condition)), box.rows[holds(condition, codes)])
 
 
 def _cuts(
@@ -110,7 +110,7 @@ def _cuts(
     yield CodedCondition(feature, Op.LT, int(high) + 1)
 
 
-def _rule(table: Table, box: Box, label: object) -> Rule:
+def _rule(table: Table, box: PrimBox, label: object) -> Rule:
     """The rule of a box; several levels peeled off a feature become the set of those left."""
     excluded: dict[int, list[int]] = {}
     for condition in box.conditions:

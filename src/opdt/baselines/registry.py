@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXTRA = "baselines"
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """Where a method lives, what it needs, and how the paper runs it."""
 
     target: str  # "module:Class"
@@ -26,54 +26,54 @@ class Entry(NamedTuple):
     seeds: int = 1  # runs per data split; one where the seed changes nothing
 
 
-BASELINES: dict[str, Entry] = {
-    "bsccart": Entry(
+BASELINES: dict[str, BaselineEntry] = {
+    "bsccart": BaselineEntry(
         "opdt.baselines.constrained:BSCCART",
         "the paper's CART within a structure; its best leaf",
     ),
-    "rscrules": Entry(
+    "rscrules": BaselineEntry(
         "opdt.baselines.constrained:RSCRULES",
         "the paper's RULES within a structure, on ten bins; its best rule",
     ),
-    "brs": Entry(
+    "brs": BaselineEntry(
         "opdt.baselines.brs:BRS",
         "Bayesian rule sets, by imodels, on binarised features",
         needs=("imodels", "six"),
         seeds=50,
     ),
-    "ids": Entry(
+    "ids": BaselineEntry(
         "opdt.baselines.ids:IDS",
         "interpretable decision sets, by deterministic local search on ten bins",
     ),
-    "irep": Entry(
+    "irep": BaselineEntry(
         "opdt.baselines.ripper:IREP",
         "incremental reduced error pruning, by wittgenstein, on ten bins",
         needs=("wittgenstein",),
         seeds=10,
     ),
-    "prism": Entry(
+    "prism": BaselineEntry(
         "opdt.baselines.prism:PRISM",
         "Cendrowska's rules without error, on ten bins",
     ),
-    "ripper": Entry(
+    "ripper": BaselineEntry(
         "opdt.baselines.ripper:RIPPER",
         "repeated incremental pruning, by wittgenstein, on ten bins",
         needs=("wittgenstein",),
         seeds=10,
     ),
-    "cart": Entry(
+    "cart": BaselineEntry(
         "opdt.baselines.trees:CART",
         "the leaves of scikit-learn's decision tree of depth two",
         in_paper=False,
     ),
-    "skope": Entry(
+    "skope": BaselineEntry(
         "opdt.baselines.trees:SkopeRules",
         "rules of bagged trees of depth two, by imodels",
         needs=("imodels", "six"),
         in_paper=False,
         seeds=10,
     ),
-    "prim": Entry(
+    "prim": BaselineEntry(
         "opdt.baselines.prim:PRIM",
         "the patient rule induction method: the boxes of its peeling",
         in_paper=False,

@@ -17,7 +17,7 @@ from opdt.rules import Op, Rule
 from opdt.table import Kind, Table
 
 
-class Split(NamedTuple):
+class TreeSplit(NamedTuple):
     """A step down a tree: the column of the matrix, its threshold, and the branch above it."""
 
     column: int
@@ -61,12 +61,12 @@ class TreeInput(NamedTuple):
             matrix[:, at] = codes if level < 0 else codes == level
         return cls(table, matrix, labels, tuple(columns))
 
-    def rule(self, path: list[Split], label: Any) -> Rule:
+    def rule(self, path: list[TreeSplit], label: Any) -> Rule:
         """The rule of a path, without what a later split makes needless."""
         coded = simplify(tuple(self._condition(split) for split in path))
         return Rule((lift_condition(self.table, each) for each in coded), label)
 
-    def _condition(self, split: Split) -> CodedCondition:
+    def _condition(self, split: TreeSplit) -> CodedCondition:
         feature, level = self.columns[split.column]
         if level >= 0:
             return CodedCondition(feature, Op.EQ if split.above else Op.NE, level)
@@ -103,7 +103,7 @@ class CART(Baseline):
         model = DecisionTreeClassifier(max_depth=self.max_depth, random_state=self.seed)
         model.fit(data.matrix, data.labels)
         found: list[Rule] = []
-        stack: list[tuple[int, list[Split]]] = [(0, [])]
+        stack: list[tuple[int, list[TreeSplit]]] = [(0, [])]
         tree = model.tree_
         while stack:
             node, path = stack.pop()
@@ -113,7 +113,7 @@ class CART(Baseline):
                 found.append(data.rule(path, table.classes[code]))
                 continue
             for above, child in ((True, tree.children_right), (False, tree.children_left)):
-                stack.append((int(child[node]), [*path, Split(column, threshold, above)]))
+                stack.append((int(child[node]), [*path, TreeSplit(column, threshold, above)]))
         return found
 
 
@@ -174,13 +174,13 @@ class SkopeRules(Baseline):
 _PREFIX = "X_"  # what the package calls columns: X_0, X_1, …
 
 
-def _path(terms: dict[tuple[str, str], str]) -> list[Split]:
+def _path(terms: dict[tuple[str, str], str]) -> list[TreeSplit]:
     """The splits of a rule of the package, which holds (column, "<=" or ">") -> threshold.
 
     Of a tree that did not split the package says that a column equals itself: no split.
     """
     return [
-        Split(int(column.removeprefix(_PREFIX)), float(value), symbol == ">")
+        TreeSplit(int(column.removeprefix(_PREFIX)), float(value), symbol == ">")
         for (column, symbol), value in terms.items()
         if symbol != "=="
     ]

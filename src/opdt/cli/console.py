@@ -19,7 +19,7 @@ from opdt.report.text import rule_lines, solution_facts
 from opdt.rules.rule_json import read_info
 from opdt.solution import Progress, Solution
 from opdt.table import Plan, Table
-from opdt.verdict import Level, Verdict
+from opdt.verdict import Verdict, VerdictLevel
 
 # Shorter searches end before anyone could read a bar.
 _SHOW_AFTER_SECONDS = 1.0
@@ -37,9 +37,9 @@ def stderr() -> Console:
 
 # Green is for a rule that the rows speak for; that it is proven the best does not make it true.
 VERDICT_STYLE = {
-    Level.SUPPORTED: "green",
-    Level.WEAK: "yellow",
-    Level.NOT_SUPPORTED: "red",
+    VerdictLevel.SUPPORTED: "green",
+    VerdictLevel.WEAK: "yellow",
+    VerdictLevel.NOT_SUPPORTED: "red",
 }
 
 

@@ -14,7 +14,7 @@ from opdt.cli.option_groups import spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opdt.experiments.experiment import Experiment, Settings
+    from opdt.experiments.experiment import Experiment, ExperimentSettings
 
 EVERYTHING = "all"
 
@@ -44,20 +44,20 @@ class Scope:
         bool, typer.Option("--quick", help="A small run: all of it in ten minutes on two cores.")
     ] = False
 
-    def settings(self) -> Settings:
+    def settings(self) -> ExperimentSettings:
         """The same in the words of the experiments."""
         from opdt.datasets.registry import find
         from opdt.errors import InputError
         from opdt.experiments.comparison import METHODS
-        from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, Settings
+        from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, ExperimentSettings
 
         for name in _parts(self.datasets) or ():
             find(name)
         for name in _parts(self.methods) or ():
             if name not in METHODS:
                 raise InputError(f"'--methods' has {name!r}; the methods are {', '.join(METHODS)}.")
-        usual = Settings()
-        return Settings(
+        usual = ExperimentSettings()
+        return ExperimentSettings(
             splits=self.splits or (QUICK_SPLITS if self.quick else usual.splits),
             seeds=self.seeds or (QUICK_SEEDS if self.quick else usual.seeds),
             datasets=_parts(self.datasets),

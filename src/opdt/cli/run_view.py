@@ -17,14 +17,14 @@ from opdt.experiments.experiment import (
     QUICK_SEEDS,
     QUICK_SPLITS,
     Experiment,
+    ExperimentSettings,
     Results,
-    Settings,
 )
 from opdt.experiments.output import FOLDER
 from opdt.experiments.registry import EXPERIMENTS, get_experiment
 from opdt.experiments.render import (
     TOP,
-    Page,
+    ResultPage,
     footnotes,
     heading,
     legend,
@@ -32,7 +32,7 @@ from opdt.experiments.render import (
     show_value,
 )
 from opdt.experiments.runner import RunProgress, all_cells
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 from opdt.report.formats import format_seconds
 
 _SAY_EVERY_SECONDS = 30.0
@@ -41,7 +41,7 @@ _UNLIMITED = 10_000
 
 def list_experiments(console: Console) -> None:
     """Name, place in the paper and expected time of each experiment."""
-    full, quick = Settings(), Settings(QUICK_SPLITS, QUICK_SEEDS, quick=True)
+    full, quick = ExperimentSettings(), ExperimentSettings(QUICK_SPLITS, QUICK_SEEDS, quick=True)
     every = [get_experiment(name) for name in EXPERIMENTS]
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("name", "paper", "time", "quick", "what it shows"):
@@ -60,7 +60,7 @@ def list_experiments(console: Console) -> None:
     )
 
 
-def _expected(experiments: Sequence[Experiment], settings: Settings) -> str:
+def _expected(experiments: Sequence[Experiment], settings: ExperimentSettings) -> str:
     seconds = sum(cell.cost for cell in all_cells(experiments, settings))
     if seconds < 60:
         return "< 1 min"
@@ -127,7 +127,7 @@ class RunView:
         self._bar.update(self._bar.task_ids[0], completed=progress.done, words=words)
 
 
-def show_page(console: Console, page: Page, *, notes: bool = True) -> None:
+def show_page(console: Console, page: ResultPage, *, notes: bool = True) -> None:
     """Print the tables of an experiment: ours, and below it what the paper has."""
     console.print(Text(page.heading, "bold"), soft_wrap=True)
     for table in page.tables:
@@ -146,7 +146,7 @@ def show_page(console: Console, page: Page, *, notes: bool = True) -> None:
     console.print()
 
 
-def _portions(console: Console, table: Comparison) -> Iterator[list[int]]:
+def _portions(console: Console, table: PaperComparison) -> Iterator[list[int]]:
     """Columns in portions that fit the width of the terminal, at least one in each."""
     fitting: list[int] = []
     for at in range(len(table.columns)):
@@ -160,7 +160,7 @@ def _portions(console: Console, table: Comparison) -> Iterator[list[int]]:
         yield fitting
 
 
-def _grid(table: Comparison, columns: Sequence[int]) -> Grid:
+def _grid(table: PaperComparison, columns: Sequence[int]) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     grid.add_column(table.corner, no_wrap=True)
     for at in columns:
@@ -178,14 +178,14 @@ def _grid(table: Comparison, columns: Sequence[int]) -> Grid:
     return grid
 
 
-def _has_paper(table: Comparison, columns: Sequence[int] | None = None) -> bool:
+def _has_paper(table: PaperComparison, columns: Sequence[int] | None = None) -> bool:
     wanted = range(len(table.columns)) if columns is None else columns
     entries = [row[at] for row in table.rows.values() for at in wanted]
     return any(entry is not None and entry.paper is not None for entry in entries)
 
 
 def _place(
-    entry: Entry, column: Column, rank: int | None, notes: dict[str, int], with_paper: bool
+    entry: Entry, column: TableColumn, rank: int | None, notes: dict[str, int], with_paper: bool
 ) -> Text:
     style = "" if rank is None or rank > TOP else "bold underline" if rank == 1 else "bold"
     text = Text(show_value(entry.ours, column, is_time=entry.is_time), style)
@@ -199,7 +199,7 @@ def _place(
     return text
 
 
-def show_files(console: Console, pages: Sequence[Page], results: Results, out: Path) -> None:
+def show_files(console: Console, pages: Sequence[ResultPage], results: Results, out: Path) -> None:
     """Say what was written where, and what is missing."""
     missing = len(results.cells) - len(results)
     if missing:

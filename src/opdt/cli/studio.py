@@ -68,11 +68,11 @@ def studio(
 
     Nothing leaves this machine: the page needs no network, and the data stay in memory.
     """
-    from opdt.studio.web.app import Settings, is_loopback, serve
+    from opdt.studio.web.app import ServerSettings, is_loopback, serve
 
     if target is not None and data is None:
         raise typer.BadParameter("'--target' names a column of DATA; give the file too.")
-    settings = Settings(
+    settings = ServerSettings(
         host=safety.host,
         port=port,
         file=None if data is None else _existing(data),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opdt.datasets.source import (
-    Layout,
-    Source,
+    DatasetSource,
+    FileLayout,
     archive_urls,
     categorical,
     ignored,
@@ -16,7 +16,7 @@ _YES_NO = {"0": "no", "1": "yes"}
 _TRUE_FALSE = {"T": "yes", "F": "no"}
 _POINT_ZERO = {"0.0": "no", "1.0": "yes"}
 
-ECHOCARDIOGRAM = Source(
+ECHOCARDIOGRAM = DatasetSource(
     name="echocardiogram",
     title="Echocardiogram",
     file="echocardiogram.data",
@@ -48,7 +48,7 @@ ECHOCARDIOGRAM = Source(
     ),
 )
 
-HEART_DISEASE = Source(
+HEART_DISEASE = DatasetSource(
     name="heart_disease",
     title="Heart Disease",
     file="processed.cleveland.data",
@@ -97,7 +97,7 @@ HEART_DISEASE = Source(
     ),
 )
 
-HEART_FAILURE = Source(
+HEART_FAILURE = DatasetSource(
     name="heart_failure",
     title="Heart Failure",
     file="heart_failure_clinical_records_dataset.csv",
@@ -130,7 +130,7 @@ HEART_FAILURE = Source(
     ),
 )
 
-HEPATITIS = Source(
+HEPATITIS = DatasetSource(
     name="hepatitis",
     title="Hepatitis",
     file="hepatitis.data",
@@ -156,7 +156,7 @@ HEPATITIS = Source(
     ),
 )
 
-PIMA = Source(
+PIMA = DatasetSource(
     name="pima",
     title="Pima Indians Diabetes",
     file="pima-indians-diabetes.data",
@@ -179,13 +179,13 @@ PIMA = Source(
     ),
 )
 
-THORACIC_SURGERY = Source(
+THORACIC_SURGERY = DatasetSource(
     name="thoracic_surgery",
     title="Thoracic Surgery",
     file="ThoraricSurgery.arff",
     sha256="e928bc49e8fdd64aba37b9c65b116fb20e7f598fc8a20d2d1dac1f29e63e5663",
     urls=archive_urls("00277/ThoraricSurgery.arff", "277/thoracic+surgery+data"),
-    layout=Layout.ARFF,
+    layout=FileLayout.ARFF,
     fields=(
         *categorical("diagnosis"),
         *numeric("forced_vital_capacity", "forced_expiratory_volume"),

@@ -10,21 +10,21 @@ import zipfile
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from opdt.datasets.source import Source
+from opdt.datasets.source import DatasetSource
 from opdt.errors import InputError
 from opdt.optional import require
 
 TIMEOUT_SECONDS = 30.0
 
 
-def is_genuine(source: Source, content: bytes) -> bool:
+def is_genuine(source: DatasetSource, content: bytes) -> bool:
     """Whether the content has the declared checksum, whatever its line ends."""
     unix = content.replace(b"\r\n", b"\n")
     variants = (content, unix, unix.replace(b"\n", b"\r\n"))
     return any(sha256(variant).hexdigest() == source.sha256 for variant in variants)
 
 
-def download(source: Source, *, progress: bool | None = None) -> bytes:
+def download(source: DatasetSource, *, progress: bool | None = None) -> bytes:
     """Return the genuine raw file from the first address that serves it.
 
     Raises
@@ -60,7 +60,7 @@ def store(path: Path, content: bytes) -> None:
         raise
 
 
-def _try(source: Source, url: str, *, progress: bool | None) -> tuple[bytes | None, str]:
+def _try(source: DatasetSource, url: str, *, progress: bool | None) -> tuple[bytes | None, str]:
     """Return (content, "") or (None, what went wrong)."""
     requests = require("requests", "datasets", "opdt.datasets")
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from opdt.datasets.download import download, is_genuine, store
 from opdt.datasets.registry import SOURCES, find
-from opdt.datasets.source import Source
+from opdt.datasets.source import DatasetSource
 from opdt.errors import InputError, OpdtWarning
 from opdt.optional import require
 
@@ -69,7 +69,7 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
     return path
 
 
-def raw_bytes(source: Source, folder: str | Path | None) -> bytes:
+def raw_bytes(source: DatasetSource, folder: str | Path | None) -> bytes:
     """Return the content of a raw file from the first place that has it."""
     for _, path in _supplied(source, folder):
         content = path.read_bytes()
@@ -84,7 +84,7 @@ def raw_bytes(source: Source, folder: str | Path | None) -> bytes:
     return fetch(source.name).read_bytes()
 
 
-def _supplied(source: Source, folder: str | Path | None) -> Iterator[tuple[str, Path]]:
+def _supplied(source: DatasetSource, folder: str | Path | None) -> Iterator[tuple[str, Path]]:
     """Yield (state, path) of the raw file in the folders that the user has named."""
     named = (
         ("'folder'", "in the folder", folder),
@@ -101,20 +101,20 @@ def _supplied(source: Source, folder: str | Path | None) -> Iterator[tuple[str, 
                 yield state, path
 
 
-def _cached(source: Source) -> Path:
+def _cached(source: DatasetSource) -> Path:
     """Return where the cache keeps the raw file; it need not exist."""
     pooch = require("pooch", "datasets", "opdt.datasets")
     return Path(pooch.os_cache("opdt")) / source.name / source.file
 
 
-def _info(source: Source, folder: str | Path | None) -> DatasetInfo:
+def _info(source: DatasetSource, folder: str | Path | None) -> DatasetInfo:
     for state, path in _places(source, folder):
         return DatasetInfo(source.name, source.title, state, path, source.about, source.licence)
     state = "not fetched" if source.urls else "to be supplied"
     return DatasetInfo(source.name, source.title, state, None, source.about, source.licence)
 
 
-def _places(source: Source, folder: str | Path | None) -> Iterator[tuple[str, Path]]:
+def _places(source: DatasetSource, folder: str | Path | None) -> Iterator[tuple[str, Path]]:
     """Yield (state, path) of every copy of the raw file on this computer."""
     yield from _supplied(source, folder)
     if find_spec("pooch") is not None and _cached(source).is_file():

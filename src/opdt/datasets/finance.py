@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from opdt.datasets.source import (
-    Layout,
-    Source,
+    DatasetSource,
+    FileLayout,
     archive_urls,
     categorical,
     numeric,
     target,
 )
 
-AUSTRALIAN = Source(
+AUSTRALIAN = DatasetSource(
     name="australian",
     title="Australian",
     file="crx.data",
@@ -38,13 +38,13 @@ AUSTRALIAN = Source(
     ),
 )
 
-GERMAN = Source(
+GERMAN = DatasetSource(
     name="german",
     title="German",
     file="german.data",
     sha256="b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
     urls=archive_urls("statlog/german/german.data", "144/statlog+german+credit+data"),
-    layout=Layout.SPACES,
+    layout=FileLayout.SPACES,
     fields=(
         *categorical(
             "checking_account",

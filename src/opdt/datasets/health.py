@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opdt.datasets.source import (
-    Layout,
-    Source,
+    DatasetSource,
+    FileLayout,
     archive_urls,
     categorical,
     identifier,
@@ -26,7 +26,7 @@ _NUCLEUS = (
     "fractal_dimension",
 )
 
-BLOOD_TRANSFUSION = Source(
+BLOOD_TRANSFUSION = DatasetSource(
     name="blood_transfusion",
     title="Blood Transfusion",
     file="transfusion.data",
@@ -47,7 +47,7 @@ BLOOD_TRANSFUSION = Source(
     ),
 )
 
-BREAST_CANCER = Source(
+BREAST_CANCER = DatasetSource(
     name="breast_cancer",
     title="Breast Cancer",
     file="wdbc.data",
@@ -69,7 +69,7 @@ BREAST_CANCER = Source(
     ),
 )
 
-CHRONIC_KIDNEY = Source(
+CHRONIC_KIDNEY = DatasetSource(
     name="chronic_kidney",
     title="Chronic Kidney",
     file="chronic_kidney_disease.arff",
@@ -78,7 +78,7 @@ CHRONIC_KIDNEY = Source(
         "the archive serves it inside a RAR file: take it from "
         "https://archive.ics.uci.edu/dataset/336 and unpack it"
     ),
-    layout=Layout.ARFF,
+    layout=FileLayout.ARFF,
     missing_is_level=True,
     fields=(
         *numeric("age", "blood_pressure"),
@@ -101,7 +101,7 @@ CHRONIC_KIDNEY = Source(
     ),
 )
 
-EARLY_STAGE_DIABETES = Source(
+EARLY_STAGE_DIABETES = DatasetSource(
     name="early_stage_diabetes",
     title="Early Stage Diabetes",
     file="diabetes_data_upload.csv",
@@ -142,7 +142,7 @@ EARLY_STAGE_DIABETES = Source(
     ),
 )
 
-FERTILITY = Source(
+FERTILITY = DatasetSource(
     name="fertility",
     title="Fertility",
     file="fertility_Diagnosis.txt",
@@ -181,7 +181,7 @@ FERTILITY = Source(
     ),
 )
 
-INDIAN_LIVER = Source(
+INDIAN_LIVER = DatasetSource(
     name="indian_liver",
     title="Indian Liver Patient",
     file="Indian Liver Patient Dataset (ILPD).csv",
@@ -208,7 +208,7 @@ INDIAN_LIVER = Source(
     ),
 )
 
-PARKINSONS = Source(
+PARKINSONS = DatasetSource(
     name="parkinsons",
     title="Parkinsons",
     file="parkinsons.data",

@@ -9,7 +9,7 @@ from typing import Any
 from opdt.datasets.fetch import raw_bytes
 from opdt.datasets.parse import Cells, parse
 from opdt.datasets.registry import find
-from opdt.datasets.source import Role, Source
+from opdt.datasets.source import DatasetSource, FieldRole
 from opdt.errors import InputError
 from opdt.optional import require
 
@@ -109,12 +109,12 @@ def load(
         name=source.name,
         X=pandas.DataFrame(columns).astype(
             # codes such as "0" and "1" are words here, and nobody need guess
-            {name: "category" for name, role in roles.items() if role is Role.CATEGORICAL}
+            {name: "category" for name, role in roles.items() if role is FieldRole.CATEGORICAL}
         ),
         y=pandas.Series(_texts(source, cells, source.target.name), name=source.target.name),
         description=source.about,
-        numeric=tuple(n for n, role in roles.items() if role is Role.NUMERIC),
-        categorical=tuple(n for n, role in roles.items() if role is Role.CATEGORICAL),
+        numeric=tuple(n for n, role in roles.items() if role is FieldRole.NUMERIC),
+        categorical=tuple(n for n, role in roles.items() if role is FieldRole.CATEGORICAL),
         class_order=source.class_order,
         citation=source.citation,
         licence=source.licence,
@@ -122,33 +122,37 @@ def load(
     )
 
 
-def _roles(source: Source, *, keep_id: bool, paper_types: bool) -> dict[str, Role]:
+def _roles(source: DatasetSource, *, keep_id: bool, paper_types: bool) -> dict[str, FieldRole]:
     """Return the kind of every feature, in file order."""
-    roles: dict[str, Role] = {}
+    roles: dict[str, FieldRole] = {}
     for column in source.fields:
-        if column.role is Role.CATEGORICAL or (column.role is Role.IDENTIFIER and keep_id):
-            roles[column.name] = Role.CATEGORICAL
-        elif column.role is Role.NUMERIC:
+        if column.role is FieldRole.CATEGORICAL or (
+            column.role is FieldRole.IDENTIFIER and keep_id
+        ):
+            roles[column.name] = FieldRole.CATEGORICAL
+        elif column.role is FieldRole.NUMERIC:
             moved = paper_types and column.name in source.paper_categorical
-            roles[column.name] = Role.CATEGORICAL if moved else Role.NUMERIC
+            roles[column.name] = FieldRole.CATEGORICAL if moved else FieldRole.NUMERIC
     return roles
 
 
 def _columns(
-    source: Source, cells: Cells, roles: dict[str, Role]
+    source: DatasetSource, cells: Cells, roles: dict[str, FieldRole]
 ) -> dict[str, list[str] | list[int] | list[float]]:
     return {
-        name: _numbers(source, cells, name) if role is Role.NUMERIC else _texts(source, cells, name)
+        name: _numbers(source, cells, name)
+        if role is FieldRole.NUMERIC
+        else _texts(source, cells, name)
         for name, role in roles.items()
     }
 
 
-def _texts(source: Source, cells: Cells, name: str) -> list[str]:
+def _texts(source: DatasetSource, cells: Cells, name: str) -> list[str]:
     position = [f.name for f in source.fields].index(name)
     return [row[position] for row in cells.rows]
 
 
-def _numbers(source: Source, cells: Cells, name: str) -> list[int] | list[float]:
+def _numbers(source: DatasetSource, cells: Cells, name: str) -> list[int] | list[float]:
     """Return the numbers of a column: integers where all of them are whole."""
     try:
         numbers = [float(text) for text in _texts(source, cells, name)]

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from opdt.datasets.source import Field, Layout, Role, Source
+from opdt.datasets.source import DatasetField, DatasetSource, FieldRole, FileLayout
 from opdt.errors import InputError
 
 MISSING = frozenset({"", "?"})
@@ -28,7 +28,7 @@ class Cells:
     n_dropped: int
 
 
-def parse(source: Source, content: bytes) -> Cells:
+def parse(source: DatasetSource, content: bytes) -> Cells:
     """Return the rows of a raw file that the paper uses, with codes turned into words."""
     text = content.decode("utf-8-sig")
     complete = []
@@ -47,9 +47,9 @@ def parse(source: Source, content: bytes) -> Cells:
     return Cells(tuple(complete), n_dropped)
 
 
-def _lines(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
+def _lines(source: DatasetSource, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, stripped cells) of every data line."""
-    in_data = source.layout is not Layout.ARFF
+    in_data = source.layout is not FileLayout.ARFF
     skip_header = source.header
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()
@@ -63,30 +63,30 @@ def _lines(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, _split(source, line)
 
 
-def _split(source: Source, line: str) -> list[str]:
+def _split(source: DatasetSource, line: str) -> list[str]:
     """Return the cells of one line, without the white space around them."""
-    if source.layout is Layout.SPACES:
+    if source.layout is FileLayout.SPACES:
         return line.split()
     cells = [cell.strip() for cell in next(csv.reader([line]))]
-    if source.layout is Layout.ARFF and len(cells) > len(source.fields):
+    if source.layout is FileLayout.ARFF and len(cells) > len(source.fields):
         # ARFF writes a missing value as "?", so an empty cell can only be a surplus comma.
         cells = [cell for cell in cells if cell]
     return cells
 
 
-def _drops(source: Source, column: Field, cell: str) -> bool:
+def _drops(source: DatasetSource, column: DatasetField, cell: str) -> bool:
     """Whether this cell makes the paper leave the row out."""
-    if cell not in MISSING or column.role is Role.IGNORED:
+    if cell not in MISSING or column.role is FieldRole.IGNORED:
         return False
-    return not (source.missing_is_level and column.role is Role.CATEGORICAL)
+    return not (source.missing_is_level and column.role is FieldRole.CATEGORICAL)
 
 
-def _word(column: Field, cell: str) -> str:
+def _word(column: DatasetField, cell: str) -> str:
     """Return the word for a code, or the cell itself where it needs none."""
     return column.levels.get(cell, cell)
 
 
-def _check_classes(source: Source, rows: list[tuple[str, ...]]) -> None:
+def _check_classes(source: DatasetSource, rows: list[tuple[str, ...]]) -> None:
     position = source.fields.index(source.target)
     found = {row[position] for row in rows}
     if found != set(source.class_order):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from opdt.datasets import clinic, finance, health
-from opdt.datasets.source import Source
+from opdt.datasets.source import DatasetSource
 from opdt.errors import InputError
 
-SOURCES: dict[str, Source] = {
+SOURCES: dict[str, DatasetSource] = {
     source.name: source
     for source in (
         finance.AUSTRALIAN,
@@ -35,7 +35,7 @@ def names() -> list[str]:
     return list(SOURCES)
 
 
-def find(name: str) -> Source:
+def find(name: str) -> DatasetSource:
     """Return the declaration of dataset `name`; InputError if there is none."""
     if name in SOURCES:
         return SOURCES[name]

@@ -12,7 +12,7 @@ CC_BY = "CC BY 4.0"
 _NO_LEVELS: Mapping[str, str] = MappingProxyType({})
 
 
-class Role(StrEnum):
+class FieldRole(StrEnum):
     """What a column of a raw file is used for."""
 
     NUMERIC = "numeric"
@@ -22,7 +22,7 @@ class Role(StrEnum):
     IGNORED = "ignored"
 
 
-class Layout(StrEnum):
+class FileLayout(StrEnum):
     """How the cells of a raw file are written."""
 
     CSV = "csv"
@@ -31,41 +31,41 @@ class Layout(StrEnum):
 
 
 @dataclass(frozen=True)
-class Field:
+class DatasetField:
     """One column of a raw file; `levels` turns its codes into words."""
 
     name: str
-    role: Role
+    role: FieldRole
     levels: Mapping[str, str] = field(default_factory=dict)
 
 
-def numeric(*names: str) -> tuple[Field, ...]:
+def numeric(*names: str) -> tuple[DatasetField, ...]:
     """Return numeric columns with these names."""
-    return tuple(Field(name, Role.NUMERIC) for name in names)
+    return tuple(DatasetField(name, FieldRole.NUMERIC) for name in names)
 
 
-def categorical(*names: str, levels: Mapping[str, str] = _NO_LEVELS) -> tuple[Field, ...]:
+def categorical(*names: str, levels: Mapping[str, str] = _NO_LEVELS) -> tuple[DatasetField, ...]:
     """Return categorical columns with these names, all with the same words for their codes."""
-    return tuple(Field(name, Role.CATEGORICAL, levels) for name in names)
+    return tuple(DatasetField(name, FieldRole.CATEGORICAL, levels) for name in names)
 
 
-def ignored(*names: str) -> tuple[Field, ...]:
+def ignored(*names: str) -> tuple[DatasetField, ...]:
     """Return columns that the paper does not use."""
-    return tuple(Field(name, Role.IGNORED) for name in names)
+    return tuple(DatasetField(name, FieldRole.IGNORED) for name in names)
 
 
-def identifier(name: str) -> tuple[Field, ...]:
+def identifier(name: str) -> tuple[DatasetField, ...]:
     """Return the column that names each row; a feature only when asked for."""
-    return (Field(name, Role.IDENTIFIER),)
+    return (DatasetField(name, FieldRole.IDENTIFIER),)
 
 
-def target(name: str, classes: Mapping[str, str]) -> tuple[Field, ...]:
+def target(name: str, classes: Mapping[str, str]) -> tuple[DatasetField, ...]:
     """Return the class column; the order of `classes` is the order the paper prints."""
-    return (Field(name, Role.TARGET, classes),)
+    return (DatasetField(name, FieldRole.TARGET, classes),)
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """One dataset of the paper: raw file, columns, origin.
 
     Attributes
@@ -76,7 +76,7 @@ class Source:
         File name as the archive spells it.
     sha256 : str
         Checksum of the raw file.
-    fields : tuple of Field
+    fields : tuple of DatasetField
         Columns in file order.
     about, citation, licence : str
         What a row is and what the classes mean, whom to cite, under which terms.
@@ -85,7 +85,7 @@ class Source:
         Empty when it has to be supplied by hand.
     by_hand : str
         How to get the file where there is no URL.
-    layout : Layout
+    layout : FileLayout
         How the cells are written.
     header : bool
         Whether the first line holds column names.
@@ -102,22 +102,22 @@ class Source:
     title: str
     file: str
     sha256: str
-    fields: tuple[Field, ...]
+    fields: tuple[DatasetField, ...]
     about: str
     citation: str
     licence: str = CC_BY
     urls: tuple[str, ...] = ()
     by_hand: str = ""
-    layout: Layout = Layout.CSV
+    layout: FileLayout = FileLayout.CSV
     header: bool = False
     skip_lines: frozenset[int] = frozenset()
     missing_is_level: bool = False
     paper_categorical: tuple[str, ...] = ()
 
     @property
-    def target(self) -> Field:
+    def target(self) -> DatasetField:
         """The class column."""
-        return next(f for f in self.fields if f.role is Role.TARGET)
+        return next(f for f in self.fields if f.role is FieldRole.TARGET)
 
     @property
     def class_order(self) -> tuple[str, ...]:

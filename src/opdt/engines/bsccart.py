@@ -20,7 +20,7 @@ from opdt.machine import refuse_beyond
 from opdt.problem import CodedCondition, CodedRule, Problem
 from opdt.problem.coded import holds
 from opdt.rules import Op
-from opdt.solution import Clock, Expired, Statistics, StopReason
+from opdt.solution import Clock, LimitReached, Statistics, StopReason
 from opdt.table import Column, Kind
 
 Rows = NDArray[np.intp]
@@ -125,7 +125,7 @@ def grow(
                 tried += 1
                 try:
                     condition = _split(problem, sample, node, here, conditions, clock)
-                except Expired as stop:
+                except LimitReached as stop:
                     stopped = stop.reason
                 except KeyboardInterrupt:
                     stopped = StopReason.INTERRUPTED

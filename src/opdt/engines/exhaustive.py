@@ -19,7 +19,7 @@ from opdt.engines.base import Engine, Outcome, Recorder, value_of
 from opdt.machine import refuse_beyond
 from opdt.problem import Chain, CodedCondition, CodedRule, Measure, Problem, simplify
 from opdt.problem.coded import count_possible, holds
-from opdt.solution import Clock, Expired, Statistics, StopReason
+from opdt.solution import Clock, LimitReached, Statistics, StopReason
 
 REPORT_EVERY = 64  # nodes, a few milliseconds of work
 BLOCK_CELLS = 1 << 22  # rows times conditions of the last level that are counted at once
@@ -77,7 +77,7 @@ class ExhaustiveEngine(Engine):
                     if found is not None:
                         best = found
                         recorder.improved(found[1], problem.vi(found[2].gain), bound)
-        except Expired as stop:
+        except LimitReached as stop:
             stopped = stop.reason
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED

@@ -19,7 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
-from opdt.engines.prices import Answer, Line, Work
+from opdt.engines.prices import Answer, Line, SolveCounts
 from opdt.errors import EngineFailure
 from opdt.problem import Problem
 from opdt.rules import Rule
@@ -36,7 +36,7 @@ class Prices(Protocol):
     problem: Problem
     engine: str
     clock: Clock
-    work: Work
+    work: SolveCounts
     scale: int  # units of weight that make one row
     total: int  # units of all rows
     rounding: float

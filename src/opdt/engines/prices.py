@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 
 
 @dataclass
-class Work:
+class SolveCounts:
     """What has been done so far."""
 
     solves: int = 0
@@ -105,7 +105,7 @@ class Pricer:
         self.problem = problem.with_objective(self._objective)
         self.engine = chosen.name
         self.clock = running(budget)
-        self.work = Work()
+        self.work = SolveCounts()
         self.stopped_by: StopReason | None = None
         self.told: Callable[[Progress], Progress] | None = None  # what progress means to the asker
         self._solver = chosen.many(self.problem)

@@ -11,7 +11,7 @@ from opdt.engines.base import Engine
 from opdt.errors import EngineUnavailable, InputError
 
 
-class Entry(NamedTuple):
+class EngineEntry(NamedTuple):
     """Where an engine lives, what it needs, and what it promises."""
 
     target: str  # "module:Class"
@@ -21,30 +21,30 @@ class Entry(NamedTuple):
     extra: str = ""
 
 
-ENGINES: dict[str, Entry] = {
-    "search": Entry(
+ENGINES: dict[str, EngineEntry] = {
+    "search": EngineEntry(
         "opdt.engines.search:SearchEngine",
         proves=True,
         summary="specialised branch and bound; the default",
     ),
-    "mip": Entry(
+    "mip": EngineEntry(
         "opdt.engines.mip:MIPEngine",
         proves=True,
         summary="the paper's mixed-integer program, by SCIP, HiGHS or Gurobi",
         needs=("pyscipopt",),
         extra="mip",
     ),
-    "bsccart": Entry(
+    "bsccart": EngineEntry(
         "opdt.engines.bsccart:BSCCARTEngine",
         proves=False,
         summary="the paper's CART within the structure; fast, no proof",
     ),
-    "rscrules": Entry(
+    "rscrules": EngineEntry(
         "opdt.engines.rscrules:RSCRULESEngine",
         proves=False,
         summary="the paper's RULES within the structure, on binned features; no proof",
     ),
-    "exhaustive": Entry(
+    "exhaustive": EngineEntry(
         "opdt.engines.exhaustive:ExhaustiveEngine",
         proves=True,
         summary="tries every rule; for small tables and for checking the others",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from opdt.engines.base import Engine, Outcome, Recorder
 from opdt.engines.bins import DEFAULT_BINS, Bin, BinnedTable, check_bins
 from opdt.problem import CodedRule, Measure, Problem, simplify
-from opdt.solution import Clock, Expired, Statistics, StopReason
+from opdt.solution import Clock, LimitReached, Statistics, StopReason
 
 Units = NDArray[np.int64]
 BLOCK_CELLS = 1 << 20  # of a table that are looked at in one go
@@ -75,7 +75,7 @@ class RSCRULESEngine(Engine):
         recorder, bound = Recorder(problem, clock), problem.ceiling
         try:
             binned = BinnedTable.of(problem.table, self.bins, clock)
-        except Expired as stop:
+        except LimitReached as stop:
             return Outcome(None, bound=bound, stopped_by=stop.reason)
         room = max(map(len, problem.chains))
         sizes = [len(each.coded) for each in binned.bins]
@@ -189,7 +189,7 @@ class BinSearch:
                         if self._open[here].any():
                             yield from self._extend((*places, *more), here, longer)
                 frontier = longer
-        except Expired as stop:
+        except LimitReached as stop:
             self.stopped = stop.reason
 
     def _rows(self, places: Places, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:

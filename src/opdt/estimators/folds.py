@@ -22,19 +22,19 @@ from opdt.table import Table
 Mask = NDArray[np.bool_]
 
 
-class Rows(NamedTuple):
+class FoldRows(NamedTuple):
     """Features, labels and weights of some rows; those of weight zero are left out."""
 
     X: Any
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
 
-    def where(self, keep: NDArray[np.bool_]) -> Rows:
+    def where(self, keep: NDArray[np.bool_]) -> FoldRows:
         """Some of the rows."""
         if self.weights is not None:
             keep = keep & (self.weights > 0)
         weights = None if self.weights is None else self.weights[keep]
-        return Rows(take_rows(self.X, keep), self.y[keep], weights)
+        return FoldRows(take_rows(self.X, keep), self.y[keep], weights)
 
     @property
     def total(self) -> float:
@@ -93,7 +93,7 @@ def _fold_count(table: Table, n_folds: int, target: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Scores:
+class FoldScores:
     """Counts and scores of candidates on held-out rows, one row per candidate, simplest first.
 
     Attributes
@@ -101,7 +101,7 @@ class Scores:
     covered, errors, values : ndarray of shape (n_candidates, n_folds)
         Held-out rows covered, errors among them, and scores, the larger the better.
     tested, trained : ndarray of shape (n_folds,)
-        Rows that a fold tests on and trains on (weighted).
+        FoldRows that a fold tests on and trains on (weighted).
     """
 
     covered: NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opdt.analysis.covering import Covering, Step, sequential_covering, weights_of_default
+from opdt.analysis.covering import Covering, CoveringStep, sequential_covering, weights_of_default
 from opdt.arguments import StructureLike, start_clock
 from opdt.engines import Engine
 from opdt.estimators.inputs import check_predict
@@ -61,7 +61,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     rule_list_ : RuleList
         The rules and the default; all exports are there (`to_sql`, `to_python`, …).
-    steps_ : tuple of Step
+    steps_ : tuple of CoveringStep
         For each rule: its `solution` (value, bound, status, covered rows and errors, by weight),
         the number of rows it was found on, the covered weight of each class, and the p-value if
         it was tested.
@@ -149,7 +149,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             budget=clock,
         )
         self.covering_: Covering = found
-        self.steps_: tuple[Step, ...] = found.steps
+        self.steps_: tuple[CoveringStep, ...] = found.steps
         self.rule_list_: RuleList = found.rule_list
         self.classes_ = table.classes
         self._names = column_names(X)

@@ -24,7 +24,7 @@ from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer, as_price
 from opdt.errors import InputError
 from opdt.estimators.classifier import OPDTClassifier
-from opdt.estimators.folds import Rows, Scores, drawn_folds, given_folds, scaled
+from opdt.estimators.folds import FoldRows, FoldScores, drawn_folds, given_folds, scaled
 from opdt.estimators.inputs import check_fit, weighed
 from opdt.problem import Constraints, class_code
 from opdt.problem.lifting import RAREST
@@ -200,7 +200,7 @@ class OPDTClassifierCV(OPDTClassifier):
         clock = start_clock(None, self.time_limit, self.n_jobs)
         X, y = check_fit(self, X, y)
         weights, self._target = weighed(self, y, check_weights(sample_weight, len(y)))
-        every = Rows(X, y, weights)
+        every = FoldRows(X, y, weights)
         whole = every.where(np.ones(len(y), dtype=bool))
         table = resolve_table(whole.X, whole.y, whole.weights, self.roles, missing=self.missing)
         if isinstance(self._target, str) and self._target == RAREST:
@@ -227,7 +227,7 @@ class OPDTClassifierCV(OPDTClassifier):
         self,
         table: Table,
         candidates: Sequence[tuple[Shape, float | None]],
-        scores: Scores,
+        scores: FoldScores,
         demands: Constraints,
         clock: Clock,
     ) -> tuple[int | None, Solution]:
@@ -376,13 +376,13 @@ class OPDTClassifierCV(OPDTClassifier):
 
     def _cross_validate(
         self,
-        every: Rows,
-        whole: Rows,
+        every: FoldRows,
+        whole: FoldRows,
         table: Table,
         menu: Sequence[Shape],
         demands: Constraints,
         clock: Clock,
-    ) -> Scores:
+    ) -> FoldScores:
         """The counts and scores of all candidates on held-out rows."""
         if isinstance(self.cv, Integral) and not isinstance(self.cv, bool):
             drawn = (int(self.cv), self.n_repeats, self.random_state)
@@ -414,15 +414,15 @@ class OPDTClassifierCV(OPDTClassifier):
         covered, errors, values, tested, trained = (
             np.array(part) for part in zip(*parts, strict=True)
         )
-        return Scores(covered.T, errors.T, values.T, tested, trained)
+        return FoldScores(covered.T, errors.T, values.T, tested, trained)
 
     def _values(
         self,
         rules: Sequence[Rule | None],
         counts: NDArray[np.float64],
         table: Table,
-        known: Rows,
-        unseen: Rows,
+        known: FoldRows,
+        unseen: FoldRows,
     ) -> NDArray[np.float64]:
         """The scores of rules on held-out rows: VI per row, or what a scorer says."""
         if self.scoring == "vi":

@@ -5,7 +5,7 @@ a folder and `write_pages` writes its tables. `opdt reproduce` does both.
 """
 
 from opdt.experiments.cell import Cell
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.output import write_pages
 from opdt.experiments.registry import EXPERIMENTS, get_experiment
 from opdt.experiments.runner import read_results, run
@@ -14,8 +14,8 @@ __all__ = [
     "EXPERIMENTS",
     "Cell",
     "Experiment",
+    "ExperimentSettings",
     "Results",
-    "Settings",
     "get_experiment",
     "read_results",
     "run",

@@ -11,9 +11,9 @@ from opdt.datasets import names as dataset_names
 from opdt.datasets.registry import SOURCES
 from opdt.errors import InputError
 from opdt.experiments.cell import Cell, Record, Scalar
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import find_published
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 KIND = "rule"
 
@@ -38,7 +38,7 @@ class Method(NamedTuple):
             return {"method": self.name}
         return {"method": "opdt", "depth": self.depth}
 
-    def seeds(self, settings: Settings) -> Sequence[int | None]:
+    def seeds(self, settings: ExperimentSettings) -> Sequence[int | None]:
         """The seeds to run with; one None for a method that does not draw."""
         paper = 1 if self.depth is not None else BASELINES[self.name].seeds
         if paper == 1:
@@ -105,7 +105,7 @@ QUANTITIES = (
 )
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """One cell for each dataset, split, method and seed; quick methods first, BRS last."""
     unknown = [name for name in settings.methods or () if name not in METHODS]
     if unknown:
@@ -128,7 +128,7 @@ def _cell(method: Method, dataset: str, split: int, seed: int | None) -> Cell:
     )
 
 
-def skipped(settings: Settings) -> list[str]:
+def skipped(settings: ExperimentSettings) -> list[str]:
     """A sentence for each method that is wanted and cannot run here."""
     wanted = [each for each in METHODS.values() if settings.wants_method(each.name)]
     return [why for why in map(_why_skipped, wanted) if why]
@@ -197,7 +197,7 @@ class Splits:
         )
 
 
-def training_tables(results: Results) -> list[Comparison]:
+def training_tables(results: Results) -> list[PaperComparison]:
     """VI on the training rows and runtime by dataset and method, and what is proven."""
     splits = Splits(results)
     vi = _by_method(splits, TRAIN_VI, "VI on the training rows", "training", highlight="high")
@@ -205,20 +205,20 @@ def training_tables(results: Results) -> list[Comparison]:
     return [vi, _best(vi, "training VI"), time, _proofs(splits)]
 
 
-def test_tables(results: Results) -> list[Comparison]:
+def test_tables(results: Results) -> list[PaperComparison]:
     """VI on the test rows by dataset and method, and whether the deeper optimum generalises."""
     splits = Splits(results)
     vi = _by_method(splits, TEST_VI, "VI on the test rows", "testing", highlight="high")
     return [vi, _best(vi, "test VI"), _depths(splits)]
 
 
-def appendix_tables(results: Results) -> list[Comparison]:
+def appendix_tables(results: Results) -> list[PaperComparison]:
     """All quantities of all methods, one table per dataset."""
     splits = Splits(results)
     return [
-        Comparison(
+        PaperComparison(
             SOURCES[dataset].title,
-            tuple(Column(quantity.name, quantity.digits) for quantity in QUANTITIES),
+            tuple(TableColumn(quantity.name, quantity.digits) for quantity in QUANTITIES),
             {
                 method.title: [splits.entry(dataset, method, each) for each in QUANTITIES]
                 for method in splits.methods
@@ -235,10 +235,10 @@ def _by_method(
     title: str,
     table: str,
     highlight: Literal["high"] | None = None,
-) -> Comparison:
-    return Comparison(
+) -> PaperComparison:
+    return PaperComparison(
         title,
-        tuple(Column(m.title, quantity.digits, not m.in_paper) for m in splits.methods),
+        tuple(TableColumn(m.title, quantity.digits, not m.in_paper) for m in splits.methods),
         {
             SOURCES[dataset].title: [
                 splits.entry(dataset, method, quantity, table) for method in splits.methods
@@ -249,7 +249,7 @@ def _by_method(
     )
 
 
-def _best(vi: Comparison, quantity: str) -> Comparison:
+def _best(vi: PaperComparison, quantity: str) -> PaperComparison:
     """On how many datasets a method is the best, or among the four best, as the paper counts."""
     wanted = [at for at, column in enumerate(vi.columns) if not column.ours_only]
     rows: dict[str, Sequence[Entry | None]] = {}
@@ -261,16 +261,16 @@ def _best(vi: Comparison, quantity: str) -> Comparison:
             paper = sum(vi.ranks(row, "paper").get(at, least + 1) <= least for row in vi.rows)
             entries.append(Entry("", method.name, f"{quantity}: {words}", ours, paper=paper))
         rows[words] = entries
-    return Comparison(
+    return PaperComparison(
         "Number of datasets on which a method is the best, and among the four best",
-        tuple(Column(vi.columns[at].name, 0) for at in wanted),
+        tuple(TableColumn(vi.columns[at].name, 0) for at in wanted),
         rows,
         corner="",
         caption="Among the methods of the paper, by mean VI; equals count for each of them.",
     )
 
 
-def _proofs(splits: Splits) -> Comparison:
+def _proofs(splits: Splits) -> PaperComparison:
     """On how many splits the optimum is proven, at each depth."""
     optima = [method for method in splits.methods if method.depth is not None]
     rows: dict[str, Sequence[Entry | None]] = {}
@@ -282,23 +282,25 @@ def _proofs(splits: Splits) -> Comparison:
             ours = sum(proven) if proven else None
             entries.append(Entry(dataset, method.name, name, ours, n=len(proven)))
         rows[SOURCES[dataset].title] = entries
-    return Comparison(
+    return PaperComparison(
         "Splits on which the optimum is proven",
-        tuple(Column(f"depth {method.depth}", 0, ours_only=True) for method in optima),
+        tuple(TableColumn(f"depth {method.depth}", 0, ours_only=True) for method in optima),
         rows,
         caption="The paper stops its solver after ten minutes and proves some of its optima.",
     )
 
 
-def _depths(splits: Splits) -> Comparison:
+def _depths(splits: Splits) -> PaperComparison:
     """VI at depth 2 and 3, train and test, and what the third condition adds in each split."""
     shallow, deep = METHODS["opdt"], METHODS["opdt-3"]
     columns = [
-        Column(f"{part} VI, depth {method.depth}", 1, ours_only=True)
+        TableColumn(f"{part} VI, depth {method.depth}", 1, ours_only=True)
         for part in ("training", "test")
         for method in (shallow, deep)
     ]
-    columns += [Column(f"{part}, 3 minus 2", 1, ours_only=True) for part in ("training", "test")]
+    columns += [
+        TableColumn(f"{part}, 3 minus 2", 1, ours_only=True) for part in ("training", "test")
+    ]
     rows: dict[str, Sequence[Entry | None]] = {}
     for dataset in splits.datasets:
         known = {
@@ -315,7 +317,7 @@ def _depths(splits: Splits) -> Comparison:
             gains = [more[split] - less[split] for split in more if split in less]
             entries.append(Entry.of(dataset, "opdt-3 minus opdt", quantity.name, gains))
         rows[SOURCES[dataset].title] = entries
-    return Comparison(
+    return PaperComparison(
         "Does the deeper optimum generalise?",
         tuple(columns),
         rows,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from opdt.datasets import load
 from opdt.datasets.registry import SOURCES
 from opdt.experiments.cell import Cell, Record
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import published_datasets
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 COUNTS = ("rows", "dropped", "features", "numeric", "categorical", "negative", "positive")
 _IDENTIFIED = "parkinsons"
@@ -28,7 +28,7 @@ def measure(cell: Cell) -> Record:
     }
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """One cell for each dataset."""
     return [
         Cell.of("dataset", cost=0.1, dataset=each.dataset)
@@ -37,7 +37,7 @@ def cells(settings: Settings) -> list[Cell]:
     ]
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """All counts beside the paper's."""
     rows = {
         SOURCES[each.dataset].title: [
@@ -46,7 +46,7 @@ def tables(results: Results) -> list[Comparison]:
         for each in published_datasets()
         if results.settings.wants_dataset(each.dataset)
     }
-    return [Comparison("Datasets", tuple(Column(name, 0) for name in COUNTS), rows)]
+    return [PaperComparison("Datasets", tuple(TableColumn(name, 0) for name in COUNTS), rows)]
 
 
 def _entry(results: Results, dataset: str, name: str, paper: int) -> Entry:

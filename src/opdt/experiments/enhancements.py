@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opdt.experiments.cell import Cell
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import Published, find_published
 from opdt.experiments.solve_tables import (
     RUNTIME,
@@ -24,7 +24,7 @@ from opdt.experiments.solves import (
     search_cell,
     skipped_mip,
 )
-from opdt.experiments.tables import Column, Comparison
+from opdt.experiments.tables import PaperComparison, TableColumn
 
 # Warm start / priorities, as the paper writes them.
 CONFIGURATIONS = {
@@ -35,7 +35,7 @@ CONFIGURATIONS = {
 }
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """Every configuration on a few splits of the small datasets, and the proven optima."""
     found = []
     for dataset in mip_datasets(settings):
@@ -45,7 +45,7 @@ def cells(settings: Settings) -> list[Cell]:
     return found
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """VI, time to the best rule and whole runtime by configuration."""
     settings = results.settings
     datasets = mip_datasets(settings)
@@ -56,7 +56,7 @@ def tables(results: Results) -> list[Comparison]:
     def columns(field: str, digits: int, quantity: str | None) -> list[SolveColumn]:
         return [
             SolveColumn(
-                Column(name, digits, ours_only=quantity is None),
+                TableColumn(name, digits, ours_only=quantity is None),
                 _program(settings, name),
                 field,
                 _paper(name, quantity),
@@ -76,7 +76,7 @@ def tables(results: Results) -> list[Comparison]:
     ]  # fmt: skip
 
 
-def _program(settings: Settings, name: str) -> Callable[[str], list[Cell]]:
+def _program(settings: ExperimentSettings, name: str) -> Callable[[str], list[Cell]]:
     warm_start, priorities = CONFIGURATIONS[name]
     return lambda dataset: [
         mip_cell(dataset, split, mip_limit(settings), warm_start=warm_start, priorities=priorities)
@@ -84,7 +84,7 @@ def _program(settings: Settings, name: str) -> Callable[[str], list[Cell]]:
     ]
 
 
-def _optima(settings: Settings) -> Callable[[str], list[Cell]]:
+def _optima(settings: ExperimentSettings) -> Callable[[str], list[Cell]]:
     return lambda dataset: [search_cell(dataset, split) for split in mip_splits(settings)]
 
 

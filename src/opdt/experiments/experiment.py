@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opdt.errors import InputError
 from opdt.experiments.cell import Cell, Record, Scalar
-from opdt.experiments.tables import Comparison
+from opdt.experiments.tables import PaperComparison
 
 # What a quick run takes where nothing else is asked for.
 QUICK_SPLITS = 2
@@ -16,7 +16,7 @@ QUICK_SEEDS = 1
 
 
 @dataclass(frozen=True)
-class Settings:
+class ExperimentSettings:
     """What a run is asked for; an experiment takes from it what concerns it.
 
     Attributes
@@ -67,7 +67,7 @@ class Results(Mapping[str, Record]):
     records : mapping of key to record
     failures : mapping of key to sentence
         Why a cell has no record.
-    settings : Settings
+    settings : ExperimentSettings
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Results(Mapping[str, Record]):
         cells: Iterable[Cell],
         records: Mapping[str, Record],
         failures: Mapping[str, str] | None = None,
-        settings: Settings | None = None,
+        settings: ExperimentSettings | None = None,
     ) -> None:
         self.cells = tuple(dict.fromkeys(cells))
-        self.settings = settings or Settings()
+        self.settings = settings or ExperimentSettings()
         keys = {cell.key: cell for cell in self.cells}
         self._records = {key: records[key] for key in keys if key in records}
         self._failures = {key: text for key, text in (failures or {}).items() if key in keys}
@@ -134,23 +134,23 @@ class Experiment:
         What it shows, in a few words.
     reference : str
         What the paper calls it: "Table 5", "Figure 2".
-    cells : callable(Settings) -> sequence of Cell
+    cells : callable(ExperimentSettings) -> sequence of Cell
         What has to be measured, in the order of the work; reads no data.
-    tables : callable(Results) -> sequence of Comparison
+    tables : callable(Results) -> sequence of PaperComparison
         The tables; cells may be missing.
     figures : callable(Results, folder) -> sequence of Path, optional
         Draws PNG files into a folder that exists, and returns them; imports matplotlib late.
     notes : str
         What differs from the paper's set-up; shown under the tables.
-    skipped : callable(Settings) -> sequence of str, optional
+    skipped : callable(ExperimentSettings) -> sequence of str, optional
         A sentence for each part that cannot run here, for example for want of a package.
     """
 
     name: str
     title: str
     reference: str
-    cells: Callable[[Settings], Sequence[Cell]]
-    tables: Callable[[Results], Sequence[Comparison]]
+    cells: Callable[[ExperimentSettings], Sequence[Cell]]
+    tables: Callable[[Results], Sequence[PaperComparison]]
     figures: Callable[[Results, Path], Sequence[Path]] | None = None
     notes: str = ""
-    skipped: Callable[[Settings], Sequence[str]] = field(default=lambda settings: ())
+    skipped: Callable[[ExperimentSettings], Sequence[str]] = field(default=lambda settings: ())

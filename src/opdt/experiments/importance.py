@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from opdt.analysis.groups import FeatureImportance, feature_importance, importance_groups
 from opdt.experiments.cell import Cell, Record
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import PublishedStep, published_steps
 from opdt.experiments.solves import (
     MIP,
@@ -21,7 +21,7 @@ from opdt.experiments.solves import (
     solve,
     training_table,
 )
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 from opdt.problem import Problem, Structure
 
 DATASET = "german"
@@ -82,7 +82,7 @@ def groups(split: int) -> dict[str, tuple[str, ...]]:
     return importance_groups(table, top=TOP, iterations=ITERATIONS, seed=SEED).custom
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """The search engine on every split; scores and the mixed-integer program on the first."""
     if not settings.wants_dataset(DATASET) or skipped_lightgbm():
         return []
@@ -106,7 +106,7 @@ def _search(grouping: str, split: int) -> Cell:
     return Cell.of("importance", cost=2, split=split, grouping=grouping, engine=SEARCH)
 
 
-def _program(settings: Settings, program: Program, grouping: str) -> Cell:
+def _program(settings: ExperimentSettings, program: Program, grouping: str) -> Cell:
     limit = settings.time_limit or (program.quick_limit if settings.quick else program.limit)
     # The paper's steps start from a VI of 0, so there is no warm start.
     return Cell.of(
@@ -123,7 +123,7 @@ def _program(settings: Settings, program: Program, grouping: str) -> Cell:
     )
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """The chosen features, the search engine with and without groups, and VI over time."""
     if not cells(results.settings):
         return []
@@ -133,22 +133,22 @@ def tables(results: Results) -> list[Comparison]:
     return found
 
 
-def _chosen(results: Results) -> Comparison:
+def _chosen(results: Results) -> PaperComparison:
     record = results.get(_scores().key)
     rows: dict[str, Sequence[Entry | None]] = {}
     for metric in METRICS:
         text = None if record is None else _best(record, metric)
         rows[metric] = [Entry(DATASET, metric, f"best {TOP} features, split 0", text)]
-    return Comparison(
+    return PaperComparison(
         f"The {TOP} most important features by each metric, split 0",
-        (Column("best first", ours_only=True),),
+        (TableColumn("best first", ours_only=True),),
         rows,
         corner="metric",
         caption="(cat) marks categorical features; all of them together make the two groups.",
     )
 
 
-def _proofs(results: Results) -> Comparison:
+def _proofs(results: Results) -> PaperComparison:
     splits = range(results.settings.splits)
     rows: dict[str, Sequence[Entry | None]] = {}
     for grouping, words in WORDS.items():
@@ -167,16 +167,16 @@ def _proofs(results: Results) -> Comparison:
     grouped, free = ([results.get(_search(g, s).key) for s in splits] for g in GROUPINGS)
     pairs = [(a, b) for a, b in zip(grouped, free, strict=True) if a and b]
     same = sum(a["vi"] == b["vi"] for a, b in pairs)
-    return Comparison(
+    return PaperComparison(
         f"Search engine, cat–num: means over {len(splits)} splits",
-        (Column("VI", 1), Column("time to solution", 4), Column("time to proof", 4)),
+        (TableColumn("VI", 1), TableColumn("time to solution", 4), TableColumn("time to proof", 4)),
         rows,
         corner="",
         caption=f"The groups keep the optimum on {same} of {len(pairs)} splits.",
     )
 
 
-def _steps(results: Results, program: Program) -> Comparison:
+def _steps(results: Results, program: Program) -> PaperComparison:
     """The moments of a better rule beside the paper's, and the end."""
     records = {g: results.get(_program(results.settings, program, g).key) for g in GROUPINGS}
     ours = {g: [] if r is None else [[0.0, 0.0], *r["steps"]] for g, r in records.items()}
@@ -206,11 +206,11 @@ def _steps(results: Results, program: Program) -> Comparison:
     ]
     limit = _program(results.settings, program, "none")["limit"]
     columns = [
-        Column(f"{name}, {words}", digits)
+        TableColumn(f"{name}, {words}", digits)
         for words in WORDS.values()
         for name, digits in (("VI", 0), ("seconds", 1))
     ]
-    return Comparison(
+    return PaperComparison(
         f"VI over time: {program.words}, {limit:g} s, split 0",
         tuple(columns),
         rows,

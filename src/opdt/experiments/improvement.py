@@ -8,10 +8,10 @@ from pathlib import Path
 from opdt.engines.bsccart import BSCCARTEngine
 from opdt.engines.search import SearchEngine
 from opdt.experiments.cell import Cell, Record
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import published_improvement
 from opdt.experiments.solves import STRUCTURES, W, training_table
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget
 
@@ -40,31 +40,35 @@ def problem_of(split: int, structure: str) -> Problem:
     return Problem.build(training_table(DATASET, split), structure=levels, w=W)
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """Every structure on every split."""
     if not settings.wants_dataset(DATASET):
         return []
     return [_cell(split, each) for each in STRUCTURES for split in range(settings.splits)]
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """Both VIs on the figure's split, and means over splits for every structure."""
     if not results.settings.wants_dataset(DATASET):
         return []
-    columns = (Column("BSCCART", 1), Column("optimum", 1), Column("rise", 1, ours_only=True))
+    columns = (
+        TableColumn("BSCCART", 1),
+        TableColumn("optimum", 1),
+        TableColumn("rise", 1, ours_only=True),
+    )
     figure = f"{FIGURE_STRUCTURE}, split {FIGURE_SPLIT}"
     shown = [_cell(FIGURE_SPLIT, FIGURE_STRUCTURE)]
     paper = {each.method: each.vi for each in published_improvement()}
     splits = range(results.settings.splits)
     return [
-        Comparison(
+        PaperComparison(
             f"VI in the figure: {figure}",
             columns,
             {"German": _row(results, shown, figure, paper)},
         ),
-        Comparison(
+        PaperComparison(
             f"VI by structure: means over {len(splits)} splits",
-            tuple(Column(each.name, 1, ours_only=True) for each in columns),
+            tuple(TableColumn(each.name, 1, ours_only=True) for each in columns),
             {
                 structure: _row(results, [_cell(s, structure) for s in splits], structure, {})
                 for structure in STRUCTURES

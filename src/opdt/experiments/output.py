@@ -9,10 +9,10 @@ from pathlib import Path
 
 from opdt.experiments.experiment import Experiment, Results
 from opdt.experiments.provenance import read_runs
-from opdt.experiments.render import Page, about_settings
+from opdt.experiments.render import ResultPage, about_settings
 from opdt.experiments.render_html import html
 from opdt.experiments.render_markdown import markdown
-from opdt.experiments.tables import Comparison
+from opdt.experiments.tables import PaperComparison
 
 FOLDER = "tables"
 _COLUMNS = (
@@ -33,12 +33,12 @@ _COLUMNS = (
 )
 
 
-def write_pages(experiments: Sequence[Experiment], results: Results, out: Path) -> list[Page]:
+def write_pages(experiments: Sequence[Experiment], results: Results, out: Path) -> list[ResultPage]:
     """Write `tables/NAME.csv`, `.md` and `.html` of each experiment, and its figures.
 
     Returns
     -------
-    list of Page
+    list of ResultPage
         What was written, in the order of the experiments.
     """
     folder = out / FOLDER
@@ -46,7 +46,7 @@ def write_pages(experiments: Sequence[Experiment], results: Results, out: Path) 
     pages = []
     for experiment in experiments:
         own = results.only(experiment.cells(results.settings))
-        page = Page(
+        page = ResultPage(
             experiment,
             experiment.tables(own),
             () if experiment.figures is None else experiment.figures(own, folder),
@@ -62,7 +62,7 @@ def write_pages(experiments: Sequence[Experiment], results: Results, out: Path) 
     return pages
 
 
-def long_form(tables: Sequence[Comparison]) -> str:
+def long_form(tables: Sequence[PaperComparison]) -> str:
     """CSV with one line per entry; numbers with all their digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

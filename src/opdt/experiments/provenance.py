@@ -17,7 +17,7 @@ from opdt.datasets.fetch import raw_bytes
 from opdt.datasets.registry import find
 from opdt.errors import InputError
 from opdt.experiments.cell import Cell
-from opdt.experiments.experiment import Settings
+from opdt.experiments.experiment import ExperimentSettings
 from opdt.experiments.registry import FIXED_DATASETS
 
 FILE = "run.json"
@@ -36,7 +36,7 @@ _PACKAGES = (
 
 
 def note_run(
-    out: Path, settings: Settings, names: Iterable[str], jobs: int, cells: Iterable[Cell]
+    out: Path, settings: ExperimentSettings, names: Iterable[str], jobs: int, cells: Iterable[Cell]
 ) -> None:
     """Add this run to `run.json`; a folder measured on other data is refused.
 

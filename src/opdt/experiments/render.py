@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from opdt.experiments.experiment import Experiment, Settings
-from opdt.experiments.tables import Column, Comparison, Entry, Value
+from opdt.experiments.experiment import Experiment, ExperimentSettings
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn, Value
 
 DASH = "—"
 ONLY_OURS = "†"
@@ -18,14 +18,14 @@ TOP = 4  # so many of a row are marked, as in the paper
 
 
 @dataclass(frozen=True)
-class Page:
+class ResultPage:
     """An experiment with its tables and figures, ready to be written.
 
     `about` says with which settings and on what it was measured, a sentence each.
     """
 
     experiment: Experiment
-    tables: Sequence[Comparison]
+    tables: Sequence[PaperComparison]
     figures: Sequence[Path]
     about: Sequence[str]
 
@@ -35,7 +35,7 @@ class Page:
         return f"{self.experiment.title} ({self.experiment.reference})"
 
 
-def show_value(value: Value, column: Column, *, is_time: bool = False) -> str:
+def show_value(value: Value, column: TableColumn, *, is_time: bool = False) -> str:
     """A value as text: seconds with three digits that count, others with the column's decimals."""
     if value is None:
         return DASH
@@ -52,19 +52,19 @@ def _time_digits(seconds: float) -> int:
     return min(_TIME_DIGITS, max(0, 2 - math.floor(math.log10(abs(seconds)))))
 
 
-def show_ours(entry: Entry, column: Column) -> str:
+def show_ours(entry: Entry, column: TableColumn) -> str:
     """Our value with its standard deviation."""
     return _with_sd(entry.ours, entry.ours_sd, entry, column)
 
 
-def show_paper(entry: Entry, column: Column) -> str:
+def show_paper(entry: Entry, column: TableColumn) -> str:
     """The paper's value with its standard deviation; empty where it has none."""
     if entry.paper is None:
         return ""
     return _with_sd(entry.paper, entry.paper_sd, entry, column)
 
 
-def show_difference(entry: Entry, column: Column) -> str:
+def show_difference(entry: Entry, column: TableColumn) -> str:
     """Ours minus the paper's, signed; empty where there is nothing to compare."""
     if entry.difference is None:
         return ""
@@ -79,25 +79,25 @@ def show_mark(entry: Entry) -> str:
     return WITHIN if entry.within else ABOVE if entry.difference > 0 else BELOW
 
 
-def _with_sd(value: Value, sd: float | None, entry: Entry, column: Column) -> str:
+def _with_sd(value: Value, sd: float | None, entry: Entry, column: TableColumn) -> str:
     text = show_value(value, column, is_time=entry.is_time)
     if sd is None:
         return text
     return f"{text} ± {show_value(sd, column, is_time=entry.is_time)}"
 
 
-def heading(column: Column) -> str:
+def heading(column: TableColumn) -> str:
     """A column's name, marked where the paper has no such column."""
     return f"{column.name} {ONLY_OURS}" if column.ours_only else column.name
 
 
-def footnotes(table: Comparison) -> dict[str, int]:
+def footnotes(table: PaperComparison) -> dict[str, int]:
     """The notes of a table's entries with their numbers, in the order of appearance."""
     notes = dict.fromkeys(entry.note for entry in table.entries() if entry.note)
     return {note: number for number, note in enumerate(notes, 1)}
 
 
-def legend(tables: Sequence[Comparison]) -> list[str]:
+def legend(tables: Sequence[PaperComparison]) -> list[str]:
     """What the marks of some tables mean, as far as they occur."""
     entries = [entry for table in tables for entry in table.entries()]
     lines = []
@@ -119,7 +119,7 @@ def legend(tables: Sequence[Comparison]) -> list[str]:
     return lines
 
 
-def about_settings(settings: Settings) -> list[str]:
+def about_settings(settings: ExperimentSettings) -> list[str]:
     """The settings of a run in words."""
     lines = []
     if settings.quick:

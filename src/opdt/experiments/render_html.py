@@ -11,7 +11,7 @@ from opdt.experiments.render import (
     DASH,
     TOP,
     WITHIN,
-    Page,
+    ResultPage,
     footnotes,
     heading,
     legend,
@@ -20,7 +20,7 @@ from opdt.experiments.render import (
     show_ours,
     show_paper,
 )
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2126; --paper: #fff; --soft: #6a727c; --line: #d9dde2;
@@ -46,7 +46,7 @@ img { max-width: 100%; background: #fff; border-radius: 4px; }
 """
 
 
-def html(page: Page) -> str:
+def html(page: ResultPage) -> str:
     """The page as text; figures and style are inside it."""
     return "\n".join(
         [
@@ -63,7 +63,7 @@ def html(page: Page) -> str:
     )
 
 
-def _remarks(page: Page) -> list[str]:
+def _remarks(page: ResultPage) -> list[str]:
     return [text for text in (page.experiment.notes, " ".join(page.about)) if text]
 
 
@@ -72,7 +72,7 @@ def _image(figure: Path) -> str:
     return f'<p><img alt="{escape(figure.stem)}" src="data:image/png;base64,{content}"></p>'
 
 
-def _table(table: Comparison) -> Iterator[str]:
+def _table(table: PaperComparison) -> Iterator[str]:
     yield f"<h2>{escape(table.title)}</h2>"
     if table.caption:
         yield f"<p>{escape(table.caption)}</p>"
@@ -93,7 +93,7 @@ def _table(table: Comparison) -> Iterator[str]:
         yield "<ol>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ol>"
 
 
-def _place(entry: Entry, column: Column, rank: int | None, notes: dict[str, int]) -> str:
+def _place(entry: Entry, column: TableColumn, rank: int | None, notes: dict[str, int]) -> str:
     ours = escape(show_ours(entry, column))
     if rank is not None and rank <= TOP and ours != DASH:
         ours = f'<b class="best">{ours}</b>' if rank == 1 else f"<b>{ours}</b>"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opdt.experiments.render import (
     DASH,
     TOP,
-    Page,
+    ResultPage,
     footnotes,
     heading,
     legend,
@@ -16,7 +16,7 @@ from opdt.experiments.render import (
     show_ours,
     show_paper,
 )
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 # What Markdown or HTML would take for its own.
 _ESCAPED = str.maketrans(
@@ -24,7 +24,7 @@ _ESCAPED = str.maketrans(
 )
 
 
-def markdown(page: Page) -> str:
+def markdown(page: ResultPage) -> str:
     """The page as text, figures as links to files beside it."""
     lines = [f"# {escape(page.heading)}", ""]
     for table in page.tables:
@@ -47,7 +47,7 @@ def escape(text: str) -> str:
     return text.translate(_ESCAPED).replace("\n", " ")
 
 
-def _grid(table: Comparison) -> Iterator[str]:
+def _grid(table: PaperComparison) -> Iterator[str]:
     yield _line([table.corner, *(heading(column) for column in table.columns)])
     yield _line(["---", *("---:" for _ in table.columns)], raw=True)
     notes = footnotes(table)
@@ -64,7 +64,7 @@ def _line(places: list[str], *, raw: bool = False) -> str:
     return f"| {' | '.join(places if raw else map(escape, places))} |"
 
 
-def _place(entry: Entry, column: Column, rank: int | None, notes: dict[str, int]) -> str:
+def _place(entry: Entry, column: TableColumn, rank: int | None, notes: dict[str, int]) -> str:
     ours = escape(show_ours(entry, column))
     if rank is not None and rank <= TOP and ours != DASH:
         ours = f"<u>**{ours}**</u>" if rank == 1 else f"**{ours}**"

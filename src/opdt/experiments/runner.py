@@ -20,9 +20,9 @@ from typing import Any
 from opdt.datasets.fetch import ENVIRONMENT
 from opdt.errors import InputError, OpdtError
 from opdt.experiments.cell import Cell, measure
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.provenance import note_run
-from opdt.experiments.store import Outcome, Store
+from opdt.experiments.store import CellOutcome, ResultStore
 
 # How many seconds of running at the declared cost the estimate of the remaining time starts from.
 _PRIOR_SECONDS = 5.0
@@ -47,7 +47,7 @@ class Interrupted(KeyboardInterrupt):
 def run(
     experiments: Sequence[Experiment],
     out: Path,
-    settings: Settings,
+    settings: ExperimentSettings,
     *,
     jobs: int = 1,
     progress: Callable[[RunProgress], None] | None = None,
@@ -63,7 +63,7 @@ def run(
     experiments : sequence of Experiment
     out : Path
         The folder of the store, for example of an earlier run that was stopped.
-    settings : Settings
+    settings : ExperimentSettings
     jobs : int
         Processes; with 1 the work is done in this one. Each works on one thread.
     progress : callable, optional
@@ -74,7 +74,7 @@ def run(
     if jobs < 1:
         raise InputError(f"'jobs' must be a whole number >= 1, got {jobs}.")
     cells = all_cells(experiments, settings)
-    store = Store(out)
+    store = ResultStore(out)
     with store, _data_folder(folder):
         known = store.read()
         waiting = [c for c in cells if c.key not in known or known[c.key].record is None]
@@ -90,14 +90,16 @@ def run(
     return read_results(experiments, out, settings)
 
 
-def all_cells(experiments: Iterable[Experiment], settings: Settings) -> list[Cell]:
+def all_cells(experiments: Iterable[Experiment], settings: ExperimentSettings) -> list[Cell]:
     """The cells of some experiments, each once, in the order of the work."""
     return list(dict.fromkeys(cell for each in experiments for cell in each.cells(settings)))
 
 
-def read_results(experiments: Sequence[Experiment], out: Path, settings: Settings) -> Results:
+def read_results(
+    experiments: Sequence[Experiment], out: Path, settings: ExperimentSettings
+) -> Results:
     """What is in the folder of the cells of these experiments."""
-    found = Store(out).read()
+    found = ResultStore(out).read()
     return Results(
         all_cells(experiments, settings),
         {key: outcome.record for key, outcome in found.items() if outcome.record is not None},
@@ -121,7 +123,7 @@ class _Clock:
         self._spent, self._cost = 0.0, sum(cell.cost for cell in waiting)
         self._report(None, "")
 
-    def finished(self, cell: Cell, outcome: Outcome) -> None:
+    def finished(self, cell: Cell, outcome: CellOutcome) -> None:
         self._done += 1
         self._spent += cell.cost
         self._report(cell, outcome.failure)
@@ -135,13 +137,15 @@ class _Clock:
         self._progress(RunProgress(self._done, self._total, seconds, remaining, cell, failure))
 
 
-def _outcomes(waiting: Sequence[Cell], jobs: int) -> Generator[tuple[Cell, Outcome], None, None]:
+def _outcomes(
+    waiting: Sequence[Cell], jobs: int
+) -> Generator[tuple[Cell, CellOutcome], None, None]:
     if jobs == 1 or len(waiting) < 2:
         return _in_this_process(waiting)
     return _in_processes(waiting, jobs)
 
 
-def _in_this_process(waiting: Sequence[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
+def _in_this_process(waiting: Sequence[Cell]) -> Generator[tuple[Cell, CellOutcome], None, None]:
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     with threadpool_limits(1), _noticed_interrupt() as interrupted:
@@ -155,7 +159,7 @@ def _in_this_process(waiting: Sequence[Cell]) -> Generator[tuple[Cell, Outcome],
 
 def _in_processes(
     waiting: Sequence[Cell], jobs: int
-) -> Generator[tuple[Cell, Outcome], None, None]:
+) -> Generator[tuple[Cell, CellOutcome], None, None]:
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         min(jobs, len(waiting)),
@@ -163,7 +167,7 @@ def _in_processes(
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_prepare_worker,
     )
-    queue, running = deque(waiting), dict[Future[Outcome], Cell]()
+    queue, running = deque(waiting), dict[Future[CellOutcome], Cell]()
     try:
         while queue or running:
             while queue and len(running) < jobs:
@@ -194,7 +198,7 @@ def _prepare_worker() -> None:
     threadpool_limits(1)
 
 
-def _attempt(cell: Cell) -> Outcome:
+def _attempt(cell: Cell) -> CellOutcome:
     """The record of a cell, or why there is none: one bad cell must not end hours of work."""
     started = perf_counter()
     record, failure = None, ""
@@ -207,7 +211,7 @@ def _attempt(cell: Cell) -> Outcome:
         failure = str(error)
     except Exception as error:
         failure = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return Outcome(record, failure, perf_counter() - started)
+    return CellOutcome(record, failure, perf_counter() - started)
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from pathlib import Path
 from statistics import fmean
 
 from opdt.experiments.cell import Cell, Record
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.measure_rule import measure as measure_rule
 from opdt.experiments.published import PublishedPart, PublishedWeight, published_weights
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 DATASET = "hepatitis"
 PARTS = ("train", "test")
@@ -31,7 +31,7 @@ def weight_cell(split: int, w: int) -> Cell:
     return Cell.of("sensitivity", cost=0.05, split=split, w=w)
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """Every w on every split."""
     if not settings.wants_dataset(DATASET):
         return []
@@ -40,23 +40,27 @@ def cells(settings: Settings) -> list[Cell]:
     ]
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """Split 0 with its counts, in the paper's layout, and means over splits."""
     if not results.settings.wants_dataset(DATASET):
         return []
     columns = [f"{part} {share}" for part in PARTS for share in SHARES]
-    numbers = (Column("VI", 1), Column("runtime", 4))
+    numbers = (TableColumn("VI", 1), TableColumn("runtime", 4))
     n_splits = len(_splits(results.settings))
     return [
-        Comparison(
+        PaperComparison(
             "Split 0, with counts",
-            (*(Column(name) for name in columns), Column("VI", 0), Column("runtime", 4)),
+            (
+                *(TableColumn(name) for name in columns),
+                TableColumn("VI", 0),
+                TableColumn("runtime", 4),
+            ),
             {str(each.w): _counts(results, each) for each in published_weights()},
             corner="w",
         ),
-        Comparison(
+        PaperComparison(
             f"Means over {n_splits} splits",
-            (*(Column(name, 3) for name in columns), *numbers),
+            (*(TableColumn(name, 3) for name in columns), *numbers),
             {str(each.w): _means(results, each) for each in published_weights()},
             corner="w",
         ),
@@ -162,7 +166,7 @@ def _mean(results: Results, w: int, part: str, share: str) -> float | None:
     return fmean(values) if values else None
 
 
-def _splits(settings: Settings) -> Sequence[int]:
+def _splits(settings: ExperimentSettings) -> Sequence[int]:
     return range(settings.splits)
 
 

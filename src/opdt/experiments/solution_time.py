@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from opdt.datasets import names
 from opdt.experiments.cell import Cell
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import Published, find_published
 from opdt.experiments.solve_tables import (
     QUANTITIES,
@@ -26,10 +26,10 @@ from opdt.experiments.solves import (
     search_cell,
     skipped_mip,
 )
-from opdt.experiments.tables import Column, Comparison
+from opdt.experiments.tables import PaperComparison, TableColumn
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """The search engine on every split of all datasets, the program on a few of the small."""
     search, program = _search(settings), _program(settings)
     return [
@@ -38,14 +38,14 @@ def cells(settings: Settings) -> list[Cell]:
     ]
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """The search engine on all datasets, and the mixed-integer program on the small ones."""
     settings = results.settings
     search, program = _search(settings), _program(settings)
 
     def columns(cells_of: Callable[[str], list[Cell]], digits: int) -> list[SolveColumn]:
         return [
-            SolveColumn(Column(QUANTITIES[field], digits), cells_of, field, _paper(field))
+            SolveColumn(TableColumn(QUANTITIES[field], digits), cells_of, field, _paper(field))
             for field in (RUNTIME, TO_BEST)
         ]
 
@@ -57,7 +57,7 @@ def tables(results: Results) -> list[Comparison]:
     if small:
         n_splits = len(mip_splits(settings))
         how = f"the mixed-integer program, {mip_words(settings)}"
-        value = SolveColumn(Column("VI", 1, ours_only=True), program, VI)
+        value = SolveColumn(TableColumn("VI", 1, ours_only=True), program, VI)
         outcome = [("outcome", program, lambda dataset: search(dataset)[:n_splits])]
         found += [
             solve_table(
@@ -71,11 +71,11 @@ def tables(results: Results) -> list[Comparison]:
     return found
 
 
-def _search(settings: Settings) -> Callable[[str], list[Cell]]:
+def _search(settings: ExperimentSettings) -> Callable[[str], list[Cell]]:
     return lambda dataset: [search_cell(dataset, split) for split in range(settings.splits)]
 
 
-def _program(settings: Settings) -> Callable[[str], list[Cell]]:
+def _program(settings: ExperimentSettings) -> Callable[[str], list[Cell]]:
     limit = mip_limit(settings)
     return lambda dataset: [mip_cell(dataset, split, limit) for split in mip_splits(settings)]
 
@@ -84,7 +84,7 @@ def _paper(field: str) -> Callable[[str], Published | None]:
     return lambda dataset: find_published("solution_time", dataset, "opdt", QUANTITIES[field])
 
 
-def _datasets(settings: Settings) -> list[str]:
+def _datasets(settings: ExperimentSettings) -> list[str]:
     return [name for name in names() if settings.wants_dataset(name)]
 
 

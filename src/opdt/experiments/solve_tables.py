@@ -11,7 +11,7 @@ from opdt.experiments.cell import Cell
 from opdt.experiments.experiment import Results
 from opdt.experiments.published import Published
 from opdt.experiments.solves import MIP
-from opdt.experiments.tables import Column, Comparison, Entry
+from opdt.experiments.tables import Entry, PaperComparison, TableColumn
 
 # What a column shows of the records of its cells, and the paper's name of the quantity.
 VI, RUNTIME, TO_BEST = "vi", "seconds", "seconds_to_best"
@@ -22,7 +22,7 @@ QUANTITIES = {VI: "VI", RUNTIME: "runtime", TO_BEST: "time to solution"}
 class SolveColumn:
     """One column: which solves of a dataset it averages, which field, and the paper's number."""
 
-    column: Column
+    column: TableColumn
     cells: Callable[[str], Sequence[Cell]]
     field: str
     paper: Callable[[str], Published | None] = lambda dataset: None
@@ -34,14 +34,14 @@ def solve_table(
     columns: Sequence[SolveColumn],
     results: Results,
     **more: Any,
-) -> Comparison:
+) -> PaperComparison:
     """The table of these columns; a dataset without any cell is left out."""
     rows = {
         SOURCES[dataset].title: [_entry(dataset, each, results) for each in columns]
         for dataset in datasets
     }
     kept = {name: entries for name, entries in rows.items() if any(entries)}
-    return Comparison(title, tuple(each.column for each in columns), kept, **more)
+    return PaperComparison(title, tuple(each.column for each in columns), kept, **more)
 
 
 def verdict_table(
@@ -50,7 +50,7 @@ def verdict_table(
     columns: Sequence[tuple[str, Callable[[str], Sequence[Cell]], Callable[[str], Sequence[Cell]]]],
     results: Results,
     **more: Any,
-) -> Comparison:
+) -> PaperComparison:
     """What the mixed-integer program reached and proved, in words.
 
     A column is its name, the cells of the program and those of the proven optima.
@@ -68,8 +68,8 @@ def verdict_table(
         ]
         for dataset in datasets
     }
-    heads = tuple(Column(name, ours_only=True) for name, _, _ in columns)
-    return Comparison(title, heads, rows, **more)
+    heads = tuple(TableColumn(name, ours_only=True) for name, _, _ in columns)
+    return PaperComparison(title, heads, rows, **more)
 
 
 def method_of(cells: Sequence[Cell]) -> str:

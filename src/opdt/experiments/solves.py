@@ -11,7 +11,7 @@ from opdt.datasets import load
 from opdt.engines.base import Engine
 from opdt.experiments.cell import Cell, Record
 from opdt.experiments.data import plan_of, train_test
-from opdt.experiments.experiment import Settings
+from opdt.experiments.experiment import ExperimentSettings
 from opdt.experiments.processor import ProcessorLimit
 from opdt.experiments.splits import split_rows
 from opdt.problem import Problem, Structure
@@ -34,23 +34,23 @@ REPEATS = 5
 _PACKAGE = "pyscipopt"
 
 
-def mip_limit(settings: Settings) -> float:
+def mip_limit(settings: ExperimentSettings) -> float:
     """Seconds of the processor for each solve of a mixed-integer program."""
     return settings.time_limit or (QUICK_LIMIT if settings.quick else LIMIT)
 
 
-def mip_splits(settings: Settings) -> range:
+def mip_splits(settings: ExperimentSettings) -> range:
     """The splits on which the mixed-integer program is solved."""
     return range(1 if settings.quick else min(settings.splits, MIP_SPLITS))
 
 
-def mip_words(settings: Settings) -> str:
+def mip_words(settings: ExperimentSettings) -> str:
     """How the mixed-integer program is solved, in a few words."""
     n_splits = len(mip_splits(settings))
     return f"SCIP, {mip_limit(settings):g} s, {n_splits} split{'s' if n_splits > 1 else ''}"
 
 
-def mip_datasets(settings: Settings) -> list[str]:
+def mip_datasets(settings: ExperimentSettings) -> list[str]:
     """The datasets on which the mixed-integer program is solved; none without its solver."""
     chosen = QUICK if settings.quick else SMALL
     return [name for name in chosen if has_solver() and settings.wants_dataset(name)]
@@ -61,7 +61,7 @@ def has_solver() -> bool:
     return find_spec(_PACKAGE) is not None
 
 
-def skipped_mip(settings: Settings) -> list[str]:
+def skipped_mip(settings: ExperimentSettings) -> list[str]:
     """Why the mixed-integer program is left out, where it is."""
     if has_solver():
         return []

@@ -17,7 +17,7 @@ FORMAT = 1
 _HEADER = {"opdt_cells": FORMAT}
 
 
-class Outcome(NamedTuple):
+class CellOutcome(NamedTuple):
     """What became of a cell: its record, or the sentence that says why there is none.
 
     `seconds` is the wall time of the whole measurement, with reading and preparing the data.
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-class Store:
+class ResultStore:
     """The file `cells.jsonl` of a folder: a header, then one JSON line per finished cell.
 
     Lines are only ever appended, each forced to the disk before the next cell counts. The last
@@ -46,7 +46,7 @@ class Store:
         self.path = folder / FILE
         self._file: BinaryIO | None = None
 
-    def read(self) -> dict[str, Outcome]:
+    def read(self) -> dict[str, CellOutcome]:
         """What is in the file, by the key of the cell; nothing where there is no file."""
         if not self.path.exists():
             return {}
@@ -54,7 +54,7 @@ class Store:
         if not lines:
             return {}
         self._check_header(lines[0])
-        found: dict[str, Outcome] = {}
+        found: dict[str, CellOutcome] = {}
         for number, line in enumerate(lines[1:], 2):
             key, outcome = self._parse(line, number)
             if outcome.record is not None or key not in found or found[key].record is None:
@@ -96,7 +96,7 @@ class Store:
         if not whole:
             self._write(_HEADER)
 
-    def append(self, cell: Cell, outcome: Outcome) -> None:
+    def append(self, cell: Cell, outcome: CellOutcome) -> None:
         """Write one finished cell, on the disk when this returns."""
         line: dict[str, Any] = {"kind": cell.kind, "parameters": dict(cell.parameters)}
         if outcome.record is None:
@@ -131,12 +131,12 @@ class Store:
                 f"version {FORMAT}; choose another folder."
             )
 
-    def _parse(self, line: bytes, number: int) -> tuple[str, Outcome]:
+    def _parse(self, line: bytes, number: int) -> tuple[str, CellOutcome]:
         try:
             data = json.loads(line)
             cell = Cell(data["kind"], tuple(sorted(data["parameters"].items())))
             failure = "" if "record" in data else str(data["failure"])
-            return cell.key, Outcome(data.get("record"), failure, float(data["seconds"]))
+            return cell.key, CellOutcome(data.get("record"), failure, float(data["seconds"]))
         except (ValueError, TypeError, KeyError, AttributeError):
             raise InputError(
                 f"line {number} of {str(self.path)!r} is damaged; remove the line and run again."

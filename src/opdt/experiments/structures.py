@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from opdt.datasets import names
 from opdt.experiments.cell import Cell, Record
-from opdt.experiments.experiment import Experiment, Results, Settings
+from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.published import Published, find_published, published
 from opdt.experiments.solve_tables import (
     QUANTITIES,
@@ -25,7 +25,7 @@ from opdt.experiments.solves import (
     skipped_mip,
     solve_cell,
 )
-from opdt.experiments.tables import Column, Comparison
+from opdt.experiments.tables import PaperComparison, TableColumn
 
 
 def measure(cell: Cell) -> Record:
@@ -37,7 +37,7 @@ def measure(cell: Cell) -> Record:
     return solve_cell(cell)
 
 
-def cells(settings: Settings) -> list[Cell]:
+def cells(settings: ExperimentSettings) -> list[Cell]:
     """The search engine on every split, the mixed-integer program on the first."""
     return [
         *(
@@ -54,7 +54,7 @@ def cells(settings: Settings) -> list[Cell]:
     ]
 
 
-def tables(results: Results) -> list[Comparison]:
+def tables(results: Results) -> list[PaperComparison]:
     """VI and runtime of the search engine, then of the mixed-integer program."""
     settings = results.settings
     limit = mip_limit(settings)
@@ -72,7 +72,7 @@ def tables(results: Results) -> list[Comparison]:
         cells_of: Callable[[str], Callable[[str], list[Cell]]], field: str, digits: int
     ) -> list[SolveColumn]:
         return [
-            SolveColumn(Column(each, digits), cells_of(each), field, _paper(each, field))
+            SolveColumn(TableColumn(each, digits), cells_of(each), field, _paper(each, field))
             for each in STRUCTURES
         ]
 
@@ -99,13 +99,13 @@ def _paper(structure: str, field: str) -> Callable[[str], Published | None]:
     return lambda dataset: find_published("structures", dataset, structure, QUANTITIES[field])
 
 
-def _datasets(settings: Settings) -> list[str]:
+def _datasets(settings: ExperimentSettings) -> list[str]:
     """The paper's twelve, which have features of both kinds."""
     printed = {each.dataset for each in published("structures")}
     return [name for name in names() if name in printed and settings.wants_dataset(name)]
 
 
-def _splits(settings: Settings) -> range:
+def _splits(settings: ExperimentSettings) -> range:
     return range(settings.splits)
 
 

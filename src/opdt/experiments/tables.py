@@ -85,7 +85,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table: its name, decimals to show, and whether the paper has none like it."""
 
     name: str
@@ -94,13 +94,13 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """A table with ours, the paper's and the difference in each place.
 
     Attributes
     ----------
     title : str
-    columns : tuple of Column
+    columns : tuple of TableColumn
     rows : mapping of row name to entries, one per column
         An entry may be None: nothing to show there.
     corner : str
@@ -113,7 +113,7 @@ class Comparison:
     """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: Mapping[str, Sequence[Entry | None]] = field(default_factory=dict)
     corner: str = "dataset"
     highlight: Literal["high", "low"] | None = None

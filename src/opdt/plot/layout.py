@@ -24,7 +24,7 @@ _LEADING = 1.35  # height of a line, in sizes of its letters
 
 
 @dataclass(frozen=True)
-class Line:
+class NodeLine:
     """One line of text in a box; `parts` are pieces of text, each with a colour or None."""
 
     parts: tuple[tuple[str, str | None], ...]
@@ -32,13 +32,13 @@ class Line:
     soft: bool = False
 
     @classmethod
-    def of(cls, text: str, *, weight: str = "normal", soft: bool = False) -> Line:
+    def of(cls, text: str, *, weight: str = "normal", soft: bool = False) -> NodeLine:
         """A line of a single piece."""
         return cls(((text, None),), weight, soft)
 
 
 @dataclass
-class Box:
+class NodeBox:
     """A node as it is drawn.
 
     `left` and `right` are the branches, with the texts of their edges; a leaf has none. What
@@ -46,9 +46,9 @@ class Box:
     """
 
     number: int
-    lines: Callable[[float, float, Theme], list[Line]]
-    left: Box | None = None
-    right: Box | None = None
+    lines: Callable[[float, float, Theme], list[NodeLine]]
+    left: NodeBox | None = None
+    right: NodeBox | None = None
     edges: tuple[str, str] = ("", "")
     chosen: bool = False
     pale: bool = False
@@ -57,28 +57,28 @@ class Box:
     depth: int = field(default=0, init=False)
 
     @property
-    def children(self) -> tuple[Box, ...]:
+    def children(self) -> tuple[NodeBox, ...]:
         """The branches, left and right; none at a leaf."""
         return () if self.left is None or self.right is None else (self.left, self.right)
 
-    def walk(self) -> Iterator[Box]:
+    def walk(self) -> Iterator[NodeBox]:
         """The box and all below it."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
-def figure_size(root: Box) -> tuple[float, float]:
+def figure_size(root: NodeBox) -> tuple[float, float]:
     """Width and height in inches of a figure that suits a tree."""
     leaves, levels = place(root)
     return min(MAX_WIDTH, max(4.2, LEAF_WIDTH * leaves)), LEVEL_HEIGHT * levels + 0.35
 
 
-def place(root: Box) -> tuple[int, int]:
+def place(root: NodeBox) -> tuple[int, int]:
     """Set every box's depth and its x in slots of one leaf; return the leaves and levels."""
     leaves = 0
 
-    def settle(box: Box, depth: int) -> int:
+    def settle(box: NodeBox, depth: int) -> int:
         nonlocal leaves
         box.depth = depth
         if not box.children:
@@ -93,7 +93,7 @@ def place(root: Box) -> tuple[int, int]:
 
 
 def draw_tree(
-    ax: Axes, root: Box, theme: Theme, sheet: tuple[float, float], key: list[tuple[str, str]]
+    ax: Axes, root: NodeBox, theme: Theme, sheet: tuple[float, float], key: list[tuple[str, str]]
 ) -> None:
     """Draw the boxes, the edges between them, and below them the key: shapes and what they mean.
 
@@ -126,21 +126,21 @@ class _Pen:
     top: float
     size: float
 
-    def centre(self, box: Box) -> tuple[float, float]:
+    def centre(self, box: NodeBox) -> tuple[float, float]:
         return box.x * self.slot, self.top - box.depth * self.row
 
-    def room(self, box: Box) -> float:
+    def room(self, box: NodeBox) -> float:
         """The width of a box: a slot, or up to two and a half of a node that stands alone."""
         slots = 1.0 if not box.children else min(2.2, 1.0 + 0.6 * (_leaves(box) - 1))
         return min(slots * self.slot * (1 - 2 * _GAP), 190.0)
 
-    def texts(self, box: Box) -> list[Line]:
+    def texts(self, box: NodeBox) -> list[NodeLine]:
         return box.lines(self.room(box) - 2 * self.size, self.size, self.theme)
 
-    def height(self, box: Box) -> float:
+    def height(self, box: NodeBox) -> float:
         return (len(self.texts(box)) + 0.5) * _LEADING * self.size
 
-    def box(self, box: Box) -> None:
+    def box(self, box: NodeBox) -> None:
         """Draw a box with its lines, centred; at its upper left corner the node's number."""
         theme, (x, y) = self.theme, self.centre(box)
         lines, height = self.texts(box), self.height(box)
@@ -164,7 +164,7 @@ class _Pen:
             middle = y + height / 2 - (at + 0.75) * _LEADING * self.size
             self._line(line, x, widths[at], middle, pale=box.pale)
 
-    def _line(self, line: Line, x: float, width: float, y: float, *, pale: bool) -> None:
+    def _line(self, line: NodeLine, x: float, width: float, y: float, *, pale: bool) -> None:
         """Write a line about x; its pieces one after the other, from the width they should have."""
         ink = self.theme.soft if line.soft or pale else self.theme.ink
         style: dict[str, Any] = {"size": self.size, "weight": line.weight, "zorder": 4}
@@ -177,7 +177,7 @@ class _Pen:
             write(self.ax, x, y, text, color=colour or ink, **style)
             x += width_of(text, self.size, line.weight)
 
-    def edges(self, box: Box) -> None:
+    def edges(self, box: NodeBox) -> None:
         """Draw the two edges below a box and write on them what leads there."""
         if not box.children:
             return
@@ -197,7 +197,7 @@ class _Pen:
             share = 0.55
             self._edge_text(text, x + share * (to_x - x), foot + share * (head - foot), taken, box)
 
-    def _edge_text(self, text: str, x: float, y: float, taken: bool, box: Box) -> None:
+    def _edge_text(self, text: str, x: float, y: float, taken: bool, box: NodeBox) -> None:
         """Write on an edge, on a ground of paper that keeps the line out of the letters."""
         if not text:
             return
@@ -220,7 +220,7 @@ class _Pen:
         )
 
 
-def _leaves(box: Box) -> int:
+def _leaves(box: NodeBox) -> int:
     return sum(not each.children for each in box.walk())
 
 
@@ -234,10 +234,10 @@ def draw_key(ax: Axes, key: list[tuple[str, str]], width: float) -> None:
         x += width_of(text, size) + gap
 
 
-def class_counts(counts: Iterable[float], theme: Theme, text: Callable[[float], str]) -> Line:
+def class_counts(counts: Iterable[float], theme: Theme, text: Callable[[float], str]) -> NodeLine:
     """A line such as ``● 12  ◆ 3``: the rows of each class in its shape and colour."""
     parts: list[tuple[str, str | None]] = []
     for at, number in enumerate(counts):
         parts += [("  " if at else "", None), (f"{SHAPES[at]} ", theme.classes[at])]
         parts.append((text(number), None))
-    return Line(tuple(part for part in parts if part[0]))
+    return NodeLine(tuple(part for part in parts if part[0]))

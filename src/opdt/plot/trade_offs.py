@@ -34,7 +34,7 @@ Boxes = list[tuple[float, float, float, float]]
 
 
 @dataclass(frozen=True)
-class Point:
+class TradeOffMark:
     """A rule in the plane: precision, coverage (a share), and the prices at which it is best."""
 
     precision: float
@@ -132,7 +132,7 @@ def trade_off(
     return ax
 
 
-def points_of(path: Any, X: Any = None) -> list[Point]:
+def points_of(path: Any, X: Any = None) -> list[TradeOffMark]:
     """The rules of a path that cover anything, from the lowest price to the highest."""
     if isinstance(path, Mapping):
         return _points_of_solutions(path, X)
@@ -150,11 +150,11 @@ def points_of(path: Any, X: Any = None) -> list[Point]:
                 f"{type(segment).__name__}; give bare solutions as a mapping of w to Solution."
             )
         w_from, w_to = (getattr(segment, name, None) for name in ("w_from", "w_to"))
-        points.append(Point(float(segment.precision), float(segment.coverage), w_from, w_to))
+        points.append(TradeOffMark(float(segment.precision), float(segment.coverage), w_from, w_to))
     return [p for p in points if p.coverage > 0]
 
 
-def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[Point]:
+def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[TradeOffMark]:
     """One point for each rule; neighbouring prices of the same rule are joined."""
     from opdt.table import Table, n_rows_of
 
@@ -163,7 +163,7 @@ def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[Point]:
             "the coverage of bare solutions is a share of all rows, so 'X' is needed as well."
         )
     total = X.n_rows if isinstance(X, Table) else n_rows_of(X)
-    points: list[Point] = []
+    points: list[TradeOffMark] = []
     last: Solution | None = None
     for w in sorted(solutions):
         solution = solutions[w]
@@ -172,19 +172,21 @@ def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[Point]:
                 f"'path' must map each w to a Solution, got {type(solution).__name__} at {w!r}."
             )
         if last is not None and solution.rule == last.rule and solution.covered:
-            points[-1] = Point(points[-1].precision, points[-1].coverage, points[-1].w_from, w)
+            points[-1] = TradeOffMark(
+                points[-1].precision, points[-1].coverage, points[-1].w_from, w
+            )
         elif solution.covered:
-            points.append(Point(solution.precision, solution.covered / total, w, w))
+            points.append(TradeOffMark(solution.precision, solution.covered / total, w, w))
         last = solution
     return points
 
 
-def _own(model: Any, X: Any, y: Any) -> Point | None:
+def _own(model: Any, X: Any, y: Any) -> TradeOffMark | None:
     """A model's rule on these rows; None where it covers none of them."""
     from opdt.analysis.counts import counts_on
 
     covered, errors, total = next(iter(counts_on([model.rule_], X, y)))
-    return Point(1 - errors / covered, covered / total) if covered else None
+    return TradeOffMark(1 - errors / covered, covered / total) if covered else None
 
 
 def _said(model: Any) -> str:
@@ -214,7 +216,11 @@ def _path_of(model: Any, X: Any, y: Any) -> Any:
 
 
 def _draw(
-    ax: Axes, theme: Theme, points: list[Point], others: list[Point], star: Point | None
+    ax: Axes,
+    theme: Theme,
+    points: list[TradeOffMark],
+    others: list[TradeOffMark],
+    star: TradeOffMark | None,
 ) -> list[Any]:
     """Draw the points and return those that the key explains."""
     along: dict[str, Any] = {"color": theme.line, "lw": 1.2, "zorder": 1}
@@ -238,7 +244,7 @@ def _draw(
     return [best, held]
 
 
-def _percent(ax: Axes, points: list[Point]) -> None:
+def _percent(ax: Axes, points: list[TradeOffMark]) -> None:
     """Axes in per cent, with room around the points; no share beyond 100 % has a tick."""
     ticker = matplotlib("ticker")
     widest = max(p.coverage for p in points)
@@ -255,9 +261,9 @@ def _percent(ax: Axes, points: list[Point]) -> None:
 def _label(
     ax: Axes,
     theme: Theme,
-    points: list[Point],
-    others: list[Point],
-    star: Point | None,
+    points: list[TradeOffMark],
+    others: list[TradeOffMark],
+    star: TradeOffMark | None,
     said: str | None,
 ) -> None:
     """Write the prices beside some points: the chosen one, and those best over a wide range."""
@@ -298,7 +304,7 @@ def _label(
         )
 
 
-def _best_at(points: list[Point], w: float) -> Point | None:
+def _best_at(points: list[TradeOffMark], w: float) -> TradeOffMark | None:
     """The rule that is best at a price, the last of two."""
     holding = [point for point in points if point.holds(w)]
     return holding[-1] if holding else None

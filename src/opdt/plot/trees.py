@@ -12,7 +12,7 @@ from opdt.arguments import resolve_constraints, resolve_structure, resolve_table
 from opdt.engines.tree import SplitTree, TreeNode, opposite
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of
-from opdt.plot.layout import Box, Line, class_counts, draw_tree, figure_size
+from opdt.plot.layout import NodeBox, NodeLine, class_counts, draw_tree, figure_size
 from opdt.plot.words import (
     and_more,
     asks,
@@ -34,7 +34,7 @@ from opdt.solution import Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Lines = Callable[[float, float, Theme], list[Line]]
+Lines = Callable[[float, float, Theme], list[NodeLine]]
 
 STAR = "★"
 _EDGES = {NUMERIC: ("<", "≥"), CATEGORICAL: ("≠", "=")}
@@ -109,7 +109,7 @@ def _members(
     return out
 
 
-def _structure_box(shape: Structure, known: Mapping[str, Any], node: int) -> Box:
+def _structure_box(shape: Structure, known: Mapping[str, Any], node: int) -> NodeBox:
     passed = node
     while node <= shape.n_branch and not shape.split[node - 1]:
         node = 2 * node + 1
@@ -120,25 +120,30 @@ def _structure_box(shape: Structure, known: Mapping[str, Any], node: int) -> Box
         if passed != node:
             texts.append(f"all of node {passed}")
 
-        def leaf_lines(room: float, size: float, _: Theme) -> list[Line]:
-            first = Line.of(shorten(texts[0], room, size), weight="bold" if target else "normal")
-            return [first, *(Line.of(shorten(t, room, size), soft=True) for t in texts[1:])]
+        def leaf_lines(room: float, size: float, _: Theme) -> list[NodeLine]:
+            first = NodeLine.of(
+                shorten(texts[0], room, size), weight="bold" if target else "normal"
+            )
+            return [first, *(NodeLine.of(shorten(t, room, size), soft=True) for t in texts[1:])]
 
-        return Box(node, leaf_lines, chosen=target, pale=not target)
+        return NodeBox(node, leaf_lines, chosen=target, pale=not target)
     name = shape.group[node - 1]
     features, edges = known.get(name, ((), _ANY_EDGES))
 
-    def lines(room: float, size: float, _: Theme) -> list[Line]:
+    def lines(room: float, size: float, _: Theme) -> list[NodeLine]:
         title = wrap(shown(name), room, size, 2, "bold")
-        out = [Line.of(f"node {way}", soft=True), *(Line.of(t, weight="bold") for t in title)]
+        out = [
+            NodeLine.of(f"node {way}", soft=True),
+            *(NodeLine.of(t, weight="bold") for t in title),
+        ]
         if features:
-            out.append(Line.of(and_more(features, room, size), soft=True))
+            out.append(NodeLine.of(and_more(features, room, size), soft=True))
         elif name == ALL:
-            out.append(Line.of(shorten("every feature", room, size), soft=True))
+            out.append(NodeLine.of(shorten("every feature", room, size), soft=True))
         return out
 
     left, right = (_structure_box(shape, known, child) for child in (2 * node, 2 * node + 1))
-    return Box(node, lines, left, right, edges)
+    return NodeBox(node, lines, left, right, edges)
 
 
 def split_tree(
@@ -271,7 +276,7 @@ class _View:
             counts[MAX_CLASSES - 1 :] = [sum(counts[MAX_CLASSES - 1 :])]
         return counts
 
-    def box(self, node: int, beside: int = 0) -> Box:
+    def box(self, node: int, beside: int = 0) -> NodeBox:
         """The box of a node and of all below it; `beside` counts the levels off the rule's path."""
         path = self._path()
         while node <= self.tree.structure.n_branch and self._passes(node):
@@ -286,7 +291,9 @@ class _View:
             self.box(child, 0 if child in path else max(1, next_beside))
             for child in (2 * node, 2 * node + 1)
         )
-        return Box(node, self._branch_lines(node), left, right, self._edges(node), on_path=on_path)
+        return NodeBox(
+            node, self._branch_lines(node), left, right, self._edges(node), on_path=on_path
+        )
 
     def _path(self) -> set[int]:
         leaf = self.tree.leaf
@@ -309,49 +316,49 @@ class _View:
         record = self.nodes[node]
         name = "every row passes" if record.condition is None else shown(record.condition.feature)
 
-        def lines(room: float, size: float, theme: Theme) -> list[Line]:
-            title = [Line.of(t, weight="bold") for t in wrap(name, room, size, 2, "bold")]
+        def lines(room: float, size: float, theme: Theme) -> list[NodeLine]:
+            title = [NodeLine.of(t, weight="bold") for t in wrap(name, room, size, 2, "bold")]
             return [*title, self._count_line(node, room, size, theme)]
 
         return lines
 
-    def _count_line(self, node: int, room: float, size: float, theme: Theme) -> Line:
+    def _count_line(self, node: int, room: float, size: float, theme: Theme) -> NodeLine:
         """Rows per class, or their sum where there is no room for more."""
         counts = self.counts(node)
         line = class_counts(counts, theme, count)
         if sum(width_of(text, size) for text, _ in line.parts) <= room:
             return line
-        return Line.of(shorten(rows_text(sum(counts)), room, size))
+        return NodeLine.of(shorten(rows_text(sum(counts)), room, size))
 
-    def _leaf(self, node: int, *, on_path: bool) -> Box:
+    def _leaf(self, node: int, *, on_path: bool) -> NodeBox:
         record = self.nodes[node]
         target = self.tree.structure.target[node - self.tree.structure.n_leaves]
         empty = not any(record.counts)
         vi = f"VI {count(record.vi or 0.0)}"
 
-        def lines(room: float, size: float, theme: Theme) -> list[Line]:
-            rows = Line.of("no rows") if empty else self._count_line(node, room, size, theme)
+        def lines(room: float, size: float, theme: Theme) -> list[NodeLine]:
+            rows = NodeLine.of("no rows") if empty else self._count_line(node, room, size, theme)
             if not target:
-                return [rows, Line.of(shorten("not a target", room, size), soft=True)]
+                return [rows, NodeLine.of(shorten("not a target", room, size), soft=True)]
             mark = f"{STAR} {vi}" if record.chosen else vi
-            value = Line.of(shorten(mark, room, size, "bold"), weight="bold")
-            label = Line.of(shorten(class_text(record.label), room, size), soft=True)
+            value = NodeLine.of(shorten(mark, room, size, "bold"), weight="bold")
+            label = NodeLine.of(shorten(class_text(record.label), room, size), soft=True)
             return [rows, value] if empty else [rows, value, label]
 
         pale = (empty or not target) and not record.chosen
-        return Box(node, lines, chosen=record.chosen, pale=pale, on_path=on_path)
+        return NodeBox(node, lines, chosen=record.chosen, pale=pale, on_path=on_path)
 
-    def _folded(self, node: int) -> Box:
+    def _folded(self, node: int) -> NodeBox:
         below = [n for n in self.nodes if self.nodes[n].is_leaf and _is_below(n, node)]
         best = max(self.nodes[n].vi or 0.0 for n in below)
 
-        def lines(room: float, size: float, theme: Theme) -> list[Line]:
+        def lines(room: float, size: float, theme: Theme) -> list[NodeLine]:
             leaves = shorten(f"{len(below)} leaves", room, size)
             value = shorten(f"best VI {count(best)}", room, size)
             rows = self._count_line(node, room, size, theme)
-            return [rows, Line.of(leaves, soft=True), Line.of(value, soft=True)]
+            return [rows, NodeLine.of(leaves, soft=True), NodeLine.of(value, soft=True)]
 
-        return Box(node, lines, pale=True)
+        return NodeBox(node, lines, pale=True)
 
 
 def _is_below(node: int, ancestor: int) -> bool:

@@ -6,7 +6,7 @@ from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups
 from opdt.problem.lifting import class_code
 from opdt.problem.objective import Objective, RowGains, VolumeImpurity
-from opdt.problem.problem import Limits, Measure, Problem
+from opdt.problem.problem import Measure, Problem, RowLimits
 from opdt.problem.structure import Structure
 from opdt.problem.structure_file import StructureFile, read_structure, write_structure
 
@@ -17,11 +17,11 @@ __all__ = [
     "Constraints",
     "FeatureGroups",
     "Level",
-    "Limits",
     "Measure",
     "Objective",
     "Problem",
     "RowGains",
+    "RowLimits",
     "Structure",
     "StructureFile",
     "VolumeImpurity",

@@ -64,7 +64,7 @@ class Measure(NamedTuple):
     errors: int
 
 
-class Limits(NamedTuple):
+class RowLimits(NamedTuple):
     """The row constraints in weight units: covered >= min_covered, errors <= max_errors, and
     (covered - errors) >= precision * covered.
     """
@@ -351,7 +351,7 @@ class Problem:
         return float(gain * self.objective.unit)
 
     @cached_property
-    def limits(self) -> Limits:
+    def limits(self) -> RowLimits:
         """The row constraints in weight units; a rule that covers nothing is no rule."""
         total = int(self.objective.weights.sum())
         scale = self.objective.weight_scale
@@ -367,7 +367,7 @@ class Problem:
                 f"to be compared exactly beside these row weights; round it to "
                 f"{len(str(finest)) - 1} decimals."
             )
-        return Limits(min(max(1, math.ceil(rows)), total + 1), most, precision)
+        return RowLimits(min(max(1, math.ceil(rows)), total + 1), most, precision)
 
     @property
     def may_be_empty(self) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opdt.analysis.path import Segment
     from opdt.analysis.permutation import PermutationTest
     from opdt.report.report import Subject
-    from opdt.report.rows import Rows
+    from opdt.report.rows import ReportRows
 
 SEARCH = ("max_depth", "structure", "groups", "target", "constraints", "engine")
 DEMANDS = ("constraints", "min_coverage", "min_precision")
@@ -61,7 +61,7 @@ def asked(settings: Mapping[str, Any], solution: Solution | None) -> list[tuple[
 def claims_of(
     subject: Subject,
     table: Table,
-    parts: Sequence[Rows],
+    parts: Sequence[ReportRows],
     permutations: int,
     test: PermutationTest | None = None,
 ) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def exports_of(rule: Rule | RuleList | RuleSet) -> list[dict[str, str]]:
 
 
 def pictures_of(
-    subject: Subject, parts: Sequence[Rows], segments: Sequence[Segment]
+    subject: Subject, parts: Sequence[ReportRows], segments: Sequence[Segment]
 ) -> list[dict[str, Any]]:
     """The pictures of a report; none where matplotlib is not installed."""
     if find_spec("matplotlib") is None:

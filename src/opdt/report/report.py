@@ -15,7 +15,7 @@ from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.metrics import RuleReport, rule_report
 from opdt.report.page import render
 from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures_of
-from opdt.report.rows import Rows, data_of, made_by, parts_of, sentence
+from opdt.report.rows import ReportRows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
 from opdt.rules import Rule
@@ -90,7 +90,7 @@ def report(
     y : array-like of shape (n_rows,), or str
         Labels, or the name of the column of `X` that holds them.
     X_test, y_test : like X and y, optional
-        Rows that were not used to find the rule; only these give honest numbers.
+        ReportRows that were not used to find the rule; only these give honest numbers.
     title : str, optional
     permutations : int
         Permutations of the labels for the p-value of the rule; 0 leaves the test out.
@@ -208,7 +208,7 @@ def _head(subject: Subject, title: str | None) -> dict[str, Any]:
 
 
 def _numbers(
-    rule: Rule, parts: Sequence[Rows], numbers: Sequence[RuleReport], limit: int
+    rule: Rule, parts: Sequence[ReportRows], numbers: Sequence[RuleReport], limit: int
 ) -> dict[str, Any]:
     known = parts[0]
     is_class = known.of_class(rule.label)
@@ -229,7 +229,7 @@ def _numbers(
 
 
 def _cards(
-    rule: Rule, parts: Sequence[Rows], numbers: Sequence[RuleReport]
+    rule: Rule, parts: Sequence[ReportRows], numbers: Sequence[RuleReport]
 ) -> list[dict[str, Any]]:
     both = [(f"on {part.on}", n) for part, n in zip(parts, numbers, strict=True)][::-1]
 
@@ -280,7 +280,7 @@ def _stage(stage: Stage) -> dict[str, str]:
     }
 
 
-def _confusion(rule: Rule, part: Rows, numbers: RuleReport) -> dict[str, str]:
+def _confusion(rule: Rule, part: ReportRows, numbers: RuleReport) -> dict[str, str]:
     missed = numbers.n_class - numbers.correct
     return {
         "on": part.on,
@@ -291,7 +291,7 @@ def _confusion(rule: Rule, part: Rows, numbers: RuleReport) -> dict[str, str]:
     }
 
 
-def _wrong(rule: Rule, part: Rows, limit: int) -> dict[str, Any]:
+def _wrong(rule: Rule, part: ReportRows, limit: int) -> dict[str, Any]:
     is_class = part.of_class(rule.label)
     wrong = wrong_rows(rule, part.source, part.labels, is_class, limit, part.target)
     shown = len(wrong.rows)

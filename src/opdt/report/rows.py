@@ -21,7 +21,7 @@ TRAIN, TEST = "rows it was found on", "rows it has not seen"
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReportRows:
     """Rows that the rule is measured on."""
 
     source: Source
@@ -30,7 +30,7 @@ class Rows:
     target: str | None  # the column of the source that holds the labels
 
     @classmethod
-    def of(cls, source: Source, y: Any, on: str) -> Rows:
+    def of(cls, source: Source, y: Any, on: str) -> ReportRows:
         """The rows of a source and their labels."""
         if isinstance(y, str):
             return cls(source, raw_column(source, y)[0].tolist(), on, y)
@@ -41,13 +41,13 @@ class Rows:
         return of_class(np.asarray(self.labels, dtype=object), label)
 
 
-def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[Rows]:
+def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[ReportRows]:
     """The rows that a rule was found on, and those it has not seen if there are any."""
     if (X_test is None) != (y_test is None):
         raise InputError("'X_test' and 'y_test' belong together; give both or neither.")
-    parts = [Rows.of(source, y, TRAIN)]
+    parts = [ReportRows.of(source, y, TRAIN)]
     if X_test is not None:
-        parts.append(Rows.of(open_source(X_test), y_test, TEST))
+        parts.append(ReportRows.of(open_source(X_test), y_test, TEST))
     return parts
 
 

@@ -12,7 +12,7 @@ from opdt.analysis.intervals import share_interval
 from opdt.counts import RuleCounts
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.report.parts import asked, exports_of
-from opdt.report.rows import TEST, TRAIN, Rows, data_of, made_by, sentence
+from opdt.report.rows import TEST, TRAIN, ReportRows, data_of, made_by, sentence
 from opdt.rules import RuleList, RuleSet
 from opdt.rules.counting import count_masks
 from opdt.solution import Status
@@ -41,7 +41,7 @@ def several_context(
     model: Any,
     rules: RuleList | RuleSet,
     table: Table,
-    parts: Sequence[Rows],
+    parts: Sequence[ReportRows],
     title: str | None,
 ) -> dict[str, Any]:
     """The values of the page."""
@@ -102,7 +102,7 @@ def _proof(model: Any, rules: RuleList | RuleSet) -> tuple[str, bool]:
     )
 
 
-def _card(part: Rows, predicted: list[Any]) -> dict[str, str]:
+def _card(part: ReportRows, predicted: list[Any]) -> dict[str, str]:
     n = len(predicted)
     k = sum(said == label for said, label in zip(predicted, part.labels, strict=True))
     low, high = share_interval(k, n)
@@ -126,7 +126,7 @@ def _evidence(model: Any) -> tuple[Evidence | None, ...]:
     return tuple(model.solution_.of_rules)
 
 
-def _verdict(model: Any, rules: RuleList | RuleSet, parts: Sequence[Rows]) -> Verdict | None:
+def _verdict(model: Any, rules: RuleList | RuleSet, parts: Sequence[ReportRows]) -> Verdict | None:
     """On a set as a whole; a list is judged rule by rule."""
     if isinstance(rules, RuleList) or not rules.rules:
         return None
@@ -144,7 +144,7 @@ def _counts(
 
 
 def _rules_table(
-    rules: RuleList | RuleSet, part: Rows, evidence: Sequence[Evidence | None]
+    rules: RuleList | RuleSet, part: ReportRows, evidence: Sequence[Evidence | None]
 ) -> dict[str, Any]:
     """A line for each rule, and one for the rows on which none fires.
 
@@ -179,7 +179,7 @@ def _line(words: str, counts: RuleCounts) -> dict[str, Any]:
     }
 
 
-def _confusion(part: Rows, predicted: list[Any], table: Table) -> dict[str, Any]:
+def _confusion(part: ReportRows, predicted: list[Any], table: Table) -> dict[str, Any]:
     classes = table.classes.tolist()
     said = {each: i for i, each in enumerate(classes)}
     counts = np.zeros((len(classes), len(classes)), dtype=int)

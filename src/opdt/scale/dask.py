@@ -14,10 +14,10 @@ import pyarrow as pa
 from opdt.errors import EngineFailure, InputError, OpdtError, first_line
 from opdt.optional import require
 from opdt.scale.scanner import (
+    PartitionSource,
     Parts,
     Scanner,
-    Source,
-    Task,
+    ScanTask,
     Watch,
     from_bytes,
     to_bytes,
@@ -53,24 +53,25 @@ class DaskScanner(Scanner):
         if self._client is not None and self._client.asynchronous:
             raise InputError("the Dask client is asynchronous; give one made without that option.")
         self._names = {str(name): name for name in frame.columns}
-        self._sources: list[Source] = []
+        self._sources: list[PartitionSource] = []
         self._declared = pa.schema([])  # the columns whose type the frame tells
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PartitionSource]:
         """The schema that the frame declares; where it does not tell, that of each partition."""
         if not self._sources:
             unclear = [n for n, name in self._names.items() if _is_unclear(self._frame, name)]
             self._declared = _schema_of(self._frame.drop(columns=[self._names[n] for n in unclear]))
             n_parts = max(1, self._frame.npartitions)
-            self._sources = [Source(WHOLE, self._declared)] * n_parts
+            self._sources = [PartitionSource(WHOLE, self._declared)] * n_parts
             if unclear:
                 found = self.scan(_Types(tuple(unclear)), lambda done, parts: None)
                 self._sources = [
-                    Source(_name(at), self._filled(found.get(str(at)))) for at in range(n_parts)
+                    PartitionSource(_name(at), self._filled(found.get(str(at))))
+                    for at in range(n_parts)
                 ]
         return self._sources
 
-    def scan(self, task: Task, watch: Watch) -> Parts:
+    def scan(self, task: ScanTask, watch: Watch) -> Parts:
         """One pass over the partitions."""
         dask = _dask("dask")
         columns = [self._names[name] for name in dict.fromkeys(task.columns)]
@@ -94,7 +95,7 @@ class DaskScanner(Scanner):
         known = {field.name: field for field in fields}
         return pa.schema([known.get(name, pa.field(name, pa.null())) for name in self._names])
 
-    def _here(self, task: Task, leaves: list[Any], watch: Watch) -> Parts:
+    def _here(self, task: ScanTask, leaves: list[Any], watch: Watch) -> Parts:
         """By the threads of this process, some partitions at a time."""
         compute = _dask("dask").compute
         total = task.run(iter(()), -1)
@@ -152,11 +153,11 @@ class DaskScanner(Scanner):
 class _Shipped:
     """A task, and the types that every partition should hold."""
 
-    def __init__(self, task: Task, declared: pa.Schema) -> None:
+    def __init__(self, task: ScanTask, declared: pa.Schema) -> None:
         self.task, self.declared = task, declared
 
 
-class _Types(Task):
+class _Types(ScanTask):
     """The types of some columns in each partition."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
@@ -220,7 +221,10 @@ def _run(frame: Any, shipped: _Shipped, partition_info: Any = None) -> Parts:
     declared = [f for f in shipped.declared if f.name in table.column_names]
     if len(declared) > 1:  # one of them takes the part of the target
         own = pa.schema([table.schema.field(f.name) for f in declared])
-        sources = [Source(f"the dtypes of {WHOLE}", pa.schema(declared)), Source(_name(place), own)]
+        sources = [
+            PartitionSource(f"the dtypes of {WHOLE}", pa.schema(declared)),
+            PartitionSource(_name(place), own),
+        ]
         agree(sources, declared[-1].name)
     try:
         return task.run([table], place)
@@ -305,7 +309,7 @@ def _paths(part: Any) -> Iterator[str]:
                     waiting.append(graph.get(key))
 
 
-def _size(task: Task) -> int:
+def _size(task: ScanTask) -> int:
     return len(_dask("distributed.protocol.pickle").dumps(task))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opdt.machine import left
-from opdt.scale.scanner import Parts, Scanner, Task
+from opdt.scale.scanner import Parts, Scanner, ScanTask
 from opdt.solution import Clock, Progress, StopReason
 
 DEFAULT_ROOM = 1 << 30  # bytes, where no limit is set
@@ -39,7 +39,7 @@ class Driver:
         self.value, self.bound = float("-inf"), float("inf")
         self.tell = clock.budget.progress  # who is told how far it is
 
-    def run(self, task: Task) -> Parts:
+    def run(self, task: ScanTask) -> Parts:
         """One pass."""
         if self.max_passes is not None and self.passes >= self.max_passes:
             raise Stopped(StopReason.PASSES)

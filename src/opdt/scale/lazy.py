@@ -17,7 +17,7 @@ from opdt.rules import Rule, RuleSet
 from opdt.scale.front import open_scanner
 from opdt.scale.keys import column_of, weight_values
 from opdt.scale.local import BATCH_ROWS, LocalScanner, open_fragment
-from opdt.scale.scanner import Parts, Task
+from opdt.scale.scanner import Parts, ScanTask
 from opdt.scale.schema import Layout, Schema, agree
 from opdt.scale.texts import TextPart
 from opdt.table.kinds import unknown_column
@@ -64,7 +64,7 @@ def _unwatched(done: int, parts: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Marks(Task):
+class _Marks(ScanTask):
     """The covered rows of each partition, under its number."""
 
     rule: Rule | RuleSet
@@ -79,7 +79,7 @@ class _Marks(Task):
 
 
 @dataclass(frozen=True)
-class _Tally(Task):
+class _Tally(ScanTask):
     """The weight of the covered rows of each class."""
 
     rule: Rule | RuleSet

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from opdt.errors import InputError, first_line
 from opdt.machine import left
-from opdt.scale.scanner import Parts, Scanner, Source, Task, Watch
+from opdt.scale.scanner import PartitionSource, Parts, Scanner, ScanTask, Watch
 from opdt.scale.texts import TextPart, judge_all
 from opdt.table.origin import line_of
 from opdt.table.places import ending_of, file_system, is_remote, open_binary, shown, size_of
@@ -89,10 +89,12 @@ class LocalScanner(Scanner):
         if texts and texts[0] not in self._fragments:
             self._fragments |= judge_all(texts, self._written, self._threads, watch, _guarded)
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PartitionSource]:
         """The files and their schemas, in the footers of Parquet files."""
         self.prepare(_unwatched)
-        return [Source(shown(path), _guarded(path, self._schema, path)) for path in self.paths]
+        return [
+            PartitionSource(shown(path), _guarded(path, self._schema, path)) for path in self.paths
+        ]
 
     def _schema(self, path: str) -> pa.Schema:
         if path not in self._fragments:
@@ -132,7 +134,7 @@ class LocalScanner(Scanner):
             out.extend(_guarded(path, _row_groups, path, fragment, set(columns)))
         return out
 
-    def scan(self, task: Task, watch: Watch) -> Parts:
+    def scan(self, task: ScanTask, watch: Watch) -> Parts:
         """Run the task on every piece; at most so many results as threads are held at once."""
         parts = self.parts(task.columns)
         threads, rows = self._pace(max(1, len(set(task.columns))))
@@ -277,7 +279,7 @@ def _part_of(path: str, fragment: Any, chosen: list[int], columns: set[str]) -> 
     return _Part(path, fragment.subset(row_group_ids=list(chosen)), n_bytes, tuple(chosen))
 
 
-def _run(task: Task, place: int, part: _Part, rows: int, stop: threading.Event) -> Parts:
+def _run(task: ScanTask, place: int, part: _Part, rows: int, stop: threading.Event) -> Parts:
     try:
         return task.run(_batches(part, task.columns, rows, stop), place)
     except BadRows as error:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from opdt.engines.prices import MAX_UNITS, Answer, Line, Work
+from opdt.engines.prices import MAX_UNITS, Answer, Line, SolveCounts
 from opdt.engines.search import Switches
 from opdt.errors import InputError
 from opdt.problem.objective import as_written
@@ -55,7 +55,7 @@ class PartitionedPricer:
                 "or take fewer rows."
             )
         self.clock = driver.clock
-        self.work = Work()
+        self.work = SolveCounts()
         self.stopped_by: StopReason | None = None
         self.told: Callable[[Progress], Progress] | None = None
         self.search: PartitionedSearch | None = None

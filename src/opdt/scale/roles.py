@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.scale.driver import Driver
-from opdt.scale.scanner import Parts, Scanner, Task
+from opdt.scale.scanner import Parts, Scanner, ScanTask
 from opdt.scale.schema import Layout, Schema
 from opdt.table import Column, ColumnPlan, Kind, Plan, Role
 from opdt.table.columns import code_values
@@ -147,7 +147,7 @@ def _numbered(name: str, found: Parts) -> bool:
 
 
 @dataclass(frozen=True)
-class _Look(Task):
+class _Look(ScanTask):
     """Counts of the cells of text, whether whole numbers number the rows, and declared cells.
 
     `declared` are cells of text that mean no value, `numbers` those of columns of numbers.

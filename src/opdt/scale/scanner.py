@@ -16,14 +16,14 @@ Parts = dict[str, Any]
 Watch = Callable[[int, int], None]
 
 
-class Source(NamedTuple):
+class PartitionSource(NamedTuple):
     """A file or partition as an error names it, and its schema."""
 
     name: str
     schema: pa.Schema
 
 
-class Task(ABC):
+class ScanTask(ABC):
     """One pass: what to do with a partition, and how to add two results.
 
     A task travels to where the rows are, so it holds plain values and arrays only. Merging is
@@ -57,11 +57,11 @@ class Scanner(ABC):
         """Find out what `sources` needs, where that takes a pass; `watch` as for `scan`."""
 
     @abstractmethod
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PartitionSource]:
         """Where the rows come from; cheap once `prepare` has been called."""
 
     @abstractmethod
-    def scan(self, task: Task, watch: Watch) -> Parts:
+    def scan(self, task: ScanTask, watch: Watch) -> Parts:
         """One pass over all partitions.
 
         `watch` is called in the calling thread from time to time; what it raises ends the pass.

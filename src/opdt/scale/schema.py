@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from opdt.errors import InputError
-from opdt.scale.scanner import Source
+from opdt.scale.scanner import PartitionSource
 from opdt.table import Cleaning, ColumnPlan, Kind, Plan, Role
 from opdt.table.kinds import unknown_column
 from opdt.table.roles import kind_of
@@ -79,7 +79,7 @@ class Schema:
 
 
 def agree(
-    sources: Sequence[Source],
+    sources: Sequence[PartitionSource],
     target: str,
     *,
     weight: str | None = None,
@@ -126,7 +126,7 @@ def _planned(layout: Layout, plan: ColumnPlan) -> Layout:
     )
 
 
-def _check_names(first: Source, other: Source) -> None:
+def _check_names(first: PartitionSource, other: PartitionSource) -> None:
     names, others = first.schema.names, other.schema.names
     twice = {name for name in others if others.count(name) > 1}
     if twice:
@@ -140,8 +140,8 @@ def _check_names(first: Source, other: Source) -> None:
         )
 
 
-def _layout(sources: Sequence[Source], name: str) -> Layout:
-    families: dict[str, Source] = {}
+def _layout(sources: Sequence[PartitionSource], name: str) -> Layout:
+    families: dict[str, PartitionSource] = {}
     units: set[str] = set()
     labelled, truth, zone = False, True, ""
     order: tuple[str, ...] = ()
@@ -173,7 +173,7 @@ def order_of(field: pa.Field) -> tuple[str, ...]:
     return tuple(json.loads((field.metadata or {}).get(_ORDER, b"[]")))
 
 
-def _common(families: Mapping[str, Source], name: str) -> str:
+def _common(families: Mapping[str, PartitionSource], name: str) -> str:
     """The family that holds all; text, numbers and dates have none in common."""
     sorts = {"int": "numbers", "float": "numbers", "date": "dates", "text": "text"}
     for one, source in families.items():

@@ -16,10 +16,10 @@ from opdt import errors
 from opdt.errors import EngineFailure, InputError, OpdtError, first_line
 from opdt.optional import require
 from opdt.scale.scanner import (
+    PartitionSource,
     Parts,
     Scanner,
-    Source,
-    Task,
+    ScanTask,
     Watch,
     from_bytes,
     to_bytes,
@@ -55,9 +55,9 @@ class SparkScanner(Scanner):
             )
         self._frame = frame
         self._context = frame.sparkSession.sparkContext
-        self._sources: list[Source] = []
+        self._sources: list[PartitionSource] = []
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PartitionSource]:
         """The schema of the frame, which all partitions share."""
         if not self._sources:
             try:
@@ -65,10 +65,10 @@ class SparkScanner(Scanner):
                 n_parts = int(self._frame.rdd.getNumPartitions())
             except Exception as error:
                 raise _sentence(error) from None
-            self._sources = [Source(WHOLE, schema)] * max(1, n_parts)
+            self._sources = [PartitionSource(WHOLE, schema)] * max(1, n_parts)
         return self._sources
 
-    def scan(self, task: Task, watch: Watch) -> Parts:
+    def scan(self, task: ScanTask, watch: Watch) -> Parts:
         """One pass, as one job."""
         n_parts = left = len(self.sources())
         # by number: `mapInArrow` stumbles over points and backticks in names
@@ -145,7 +145,7 @@ def _arrow_schema(schema: Any) -> pa.Schema:
 Batches = Iterator[pa.RecordBatch]
 
 
-def _runner(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
+def _runner(task: ScanTask, names: list[str]) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         context = _spark("pyspark").TaskContext.get()
         place = 0 if context is None else int(context.partitionId())
@@ -161,7 +161,7 @@ def _runner(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
     return run
 
 
-def _merger(task: Task) -> Callable[[Batches], Batches]:
+def _merger(task: ScanTask) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         total: Parts | None = None
         for parts in _results(batches):

@@ -22,7 +22,7 @@ from opdt.scale.keys import (
     unread_cells,
     weight_values,
 )
-from opdt.scale.scanner import Parts, Task
+from opdt.scale.scanner import Parts, ScanTask
 from opdt.scale.schema import Layout, Schema
 from opdt.table import Kind
 from opdt.table.raw import BadRows
@@ -39,7 +39,7 @@ UNREAD = pa.schema(
 
 
 @dataclass(frozen=True)
-class Summary(Task):
+class Summary(ScanTask):
     """What is needed before any cell can be counted.
 
     The sample is uniform and merges exactly: every row draws a priority, a partition sends the

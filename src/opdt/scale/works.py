@@ -19,7 +19,7 @@ from opdt.rules import Op
 from opdt.scale import kernels
 from opdt.scale.boxes import Box, Herd, herds
 from opdt.scale.keys import MISSING, Coded, Coder, slices
-from opdt.scale.scanner import Parts, Task
+from opdt.scale.scanner import Parts, ScanTask
 
 Whole = NDArray[np.int64]
 
@@ -342,7 +342,7 @@ class Neighbours(Work):
 
 
 @dataclass(frozen=True, eq=False)
-class Pass(Task):
+class Pass(ScanTask):
     """Some works done in one pass over the rows."""
 
     coder: Coder

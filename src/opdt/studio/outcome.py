@@ -18,8 +18,8 @@ from opdt.report.text import proof, rule_lines
 from opdt.rules import Op, Rule
 from opdt.rules.counting import Stage, of_class, rule_funnel
 from opdt.solution import Solution, Status, StopReason
-from opdt.studio.regions import Region, region_of
-from opdt.studio.tables import Loaded, Part, Split
+from opdt.studio.regions import RegionPicture, region_of
+from opdt.studio.tables import Loaded, RowPart, RowSplit
 from opdt.studio.work import Pinned, Work
 from opdt.table import Table
 from opdt.verdict import Evidence, Verdict, judge
@@ -29,7 +29,7 @@ OTHER_COLUMNS = 8  # columns beside the rule's own that they are listed with
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RuleOutcome:
     """The rule of a work and what is known about it.
 
     Attributes
@@ -48,7 +48,7 @@ class Outcome:
         None without a rule, or without held-out rows.
     funnel, funnel_held_out : tuple of Stage
     wrong, wrong_held_out : WrongRows or None
-    region : Region or None
+    region : RegionPicture or None
         The rows and the rule over its first two features; None where there is nothing to draw.
     """
 
@@ -63,7 +63,7 @@ class Outcome:
     funnel_held_out: tuple[Stage, ...] = ()
     wrong: WrongRows | None = None
     wrong_held_out: WrongRows | None = None
-    region: Region | None = None
+    region: RegionPicture | None = None
 
     @property
     def rule(self) -> Rule | None:
@@ -76,7 +76,7 @@ class Outcome:
         return self.solution.status.is_proven
 
 
-def verdict_of(outcome: Outcome | None, test: PermutationTest | None) -> Verdict | None:
+def verdict_of(outcome: RuleOutcome | None, test: PermutationTest | None) -> Verdict | None:
     """Whether all that is known speaks for the rule; None without one."""
     if outcome is None or outcome.rule is None:
         return None
@@ -98,16 +98,16 @@ class Comparison:
     verdict: Verdict
 
 
-def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> Outcome:
+def outcome_of(loaded: Loaded, work: Work, split: RowSplit, solution: Solution) -> RuleOutcome:
     """Everything that is shown about a solution."""
     rule = solution.rule
     badge, proven = badge_of(solution), sentence(proof(solution))
     if rule is None:
-        return Outcome(work, solution, rule_lines(solution)[0], badge, proven)
+        return RuleOutcome(work, solution, rule_lines(solution)[0], badge, proven)
     train, held_out = split
     seen = measure(loaded, rule, train, work.w)
     unseen = None if held_out is None else measure(loaded, rule, held_out, work.w)
-    return Outcome(
+    return RuleOutcome(
         work,
         solution,
         rule.to_english(),
@@ -123,14 +123,14 @@ def outcome_of(loaded: Loaded, work: Work, split: Split, solution: Solution) -> 
     )
 
 
-def compare(work: Work, split: Split, table: Table) -> tuple[Comparison, ...]:
+def compare(work: Work, split: RowSplit, table: Table) -> tuple[Comparison, ...]:
     """The pinned rules side by side, but for those on columns that are not features now."""
     features = set(split.train.source.names)
     rules = [each for each in work.pinned if features.issuperset(each.rule.features)]
     return tuple(_comparison(each, work.w, split, table) for each in rules)
 
 
-def _comparison(pinned: Pinned, w: float, split: Split, table: Table) -> Comparison:
+def _comparison(pinned: Pinned, w: float, split: RowSplit, table: Table) -> Comparison:
     rule, held = pinned.rule, split.held_out
     seen = rule_report(rule, split.train.source, split.train.labels, w)
     unseen = None if held is None else rule_report(rule, held.source, held.labels, w)
@@ -159,7 +159,7 @@ class Measured(NamedTuple):
     wrong: WrongRows
 
 
-def measure(loaded: Loaded, rule: Rule, part: Part, w: float) -> Measured:
+def measure(loaded: Loaded, rule: Rule, part: RowPart, w: float) -> Measured:
     """The rule's numbers, its conditions one by one, and its errors on some rows."""
     right = of_class(part.labels, rule.label)
     report = rule_report(rule, part.source, part.labels, w)
@@ -181,7 +181,7 @@ def badge_of(solution: Solution) -> str:
     return f"not proven ({why} after {took}), gap {format_count(solution.gap)}"
 
 
-def _wrong(loaded: Loaded, rule: Rule, part: Part, wrong: NDArray[np.bool_]) -> WrongRows:
+def _wrong(loaded: Loaded, rule: Rule, part: RowPart, wrong: NDArray[np.bool_]) -> WrongRows:
     at = np.flatnonzero(wrong)
     shown = at[:MAX_WRONG]
     columns = wrong_columns(rule, part.X.columns, OTHER_COLUMNS)

@@ -13,14 +13,14 @@ from opdt.plot.rows import RuleRows
 from opdt.plot.scales import Scale, class_scale, scale_of
 from opdt.report.formats import format_cell
 from opdt.rules import Rule
-from opdt.studio.tables import Part
+from opdt.studio.tables import RowPart
 
 MAX_POINTS = 1500
 MAX_HOVER = 4  # features beside the two of the axes that a row tells when pointed at
 
 
 @dataclass(frozen=True)
-class Axis:
+class RegionAxis:
     """One axis of a region.
 
     Attributes
@@ -64,12 +64,12 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Region:
+class RegionPicture:
     """A rule over its first two features, or over one feature and the classes.
 
     Attributes
     ----------
-    x, y : Axis
+    x, y : RegionAxis
     boxes : tuple of (x_low, x_high, y_low, y_high)
         What the rule covers.
     classes : tuple of str
@@ -82,8 +82,8 @@ class Region:
         The conditions on other features, or an empty text.
     """
 
-    x: Axis
-    y: Axis
+    x: RegionAxis
+    y: RegionAxis
     boxes: tuple[tuple[float, float, float, float], ...]
     classes: tuple[str, ...]
     points: tuple[Point, ...]
@@ -91,7 +91,7 @@ class Region:
     others: str
 
 
-def region_of(rule: Rule, part: Part) -> Region | None:
+def region_of(rule: Rule, part: RowPart) -> RegionPicture | None:
     """The region of a rule on some rows; None without a feature, or where it cannot be drawn."""
     if not rule.features:
         return None
@@ -105,7 +105,7 @@ def region_of(rule: Rule, part: Part) -> Region | None:
     passes = rows.holds(others)
     covered = rows.holds(rule.conditions)
     chosen = _sample(passes, covered & (rows.codes > 0))
-    return Region(
+    return RegionPicture(
         _axis(x),
         _axis(y),
         tuple((*_pair(x, across), *_pair(y, up)) for across in x.spans for up in y.spans),
@@ -125,10 +125,10 @@ def _axes(rows: RuleRows) -> tuple[Scale, Scale]:
     return axis(first), axis(rest[0]) if rest else class_scale(rows.classes, rows.codes)
 
 
-def _axis(scale: Scale) -> Axis:
+def _axis(scale: Scale) -> RegionAxis:
     strip = None if scale.strip is None else float(scale.drawn(scale.strip[1]))
     limits = _pair(scale, scale.limits)
-    return Axis(scale.name, scale.asks, limits, scale.ticks, scale.log, scale.dates, strip)
+    return RegionAxis(scale.name, scale.asks, limits, scale.ticks, scale.log, scale.dates, strip)
 
 
 def _pair(scale: Scale, span: tuple[float, float]) -> tuple[float, float]:
@@ -147,7 +147,7 @@ def _sample(passes: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> NDArray[np.i
 
 def _points(
     rows: RuleRows,
-    part: Part,
+    part: RowPart,
     axes: tuple[Scale, Scale],
     chosen: NDArray[np.intp],
     covered: NDArray[np.bool_],

@@ -17,7 +17,7 @@ from opdt.studio.advance import Advance, Teller
 from opdt.studio.history import History
 from opdt.studio.jobs import Job, Jobs
 from opdt.studio.observers import Observers
-from opdt.studio.outcome import Comparison, Outcome, verdict_of
+from opdt.studio.outcome import Comparison, RuleOutcome, verdict_of
 from opdt.studio.questions import (
     check_columns,
     check_label,
@@ -58,7 +58,7 @@ class Session:
     ----------
     loaded : Loaded or None
     history : History
-    outcome : Outcome or None
+    outcome : RuleOutcome or None
         The last answer, which may be to an earlier work: see `is_current`.
     pins : tuple of Comparison
     trade_off : TradeOff or None
@@ -85,7 +85,7 @@ class Session:
         self._forget_answers()
 
     def _forget_answers(self) -> None:
-        self.outcome: Outcome | None = None
+        self.outcome: RuleOutcome | None = None
         self.pins: tuple[Comparison, ...] = ()
         self.trade_off: TradeOff | None = None
         self.real: PermutationTest | None = None
@@ -98,7 +98,7 @@ class Session:
     def subscribe(self, topic: str, callback: Callable[[Any], Any]) -> Callable[[], None]:
         """Call `callback` with the news of a topic; returns what ends this.
 
-        data: Loaded or None. work: Work. outcome: Outcome or None. pins: tuple of Comparison.
+        data: Loaded or None. work: Work. outcome: RuleOutcome or None. pins: tuple of Comparison.
         trade_off: TradeOff or None. real: PermutationTest or None. verdict: Verdict or None.
         alternatives: RashomonSet or None. progress: Advance. busy: frozenset of kinds of jobs
         ("load", "solve", "pins", "trade_off", "real", "chance", "alternatives", "take …").
@@ -314,7 +314,7 @@ class Session:
         if pins:
             self._compare()
 
-    def _answered(self, outcome: Outcome) -> None:
+    def _answered(self, outcome: RuleOutcome) -> None:
         self.outcome = outcome
         self.verdict = verdict_of(outcome, None)
         self._observers.publish("outcome", outcome)

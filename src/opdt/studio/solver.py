@@ -22,8 +22,8 @@ from opdt.problem import Problem
 from opdt.problem.lifting import class_code
 from opdt.problem.objective import volume_impurity
 from opdt.solution import Budget, Progress, Solution
-from opdt.studio.outcome import Comparison, Outcome, compare, outcome_of
-from opdt.studio.tables import Loaded, Split
+from opdt.studio.outcome import Comparison, RuleOutcome, compare, outcome_of
+from opdt.studio.tables import Loaded, RowSplit
 from opdt.studio.trade_off import TradeOff, trace_trade_off
 from opdt.studio.work import Work
 from opdt.table import Plan, Table
@@ -54,7 +54,7 @@ class Solver:
         self._tables: Kept = Kept(_KEPT)
         self._searchers: Kept = Kept(_KEPT)
 
-    def split(self, work: Work) -> Split:
+    def split(self, work: Work) -> RowSplit:
         """The training rows and the held-out rows of a work."""
         label = _label(work)
         return self._splits.get(
@@ -105,7 +105,7 @@ class Solver:
 
     def solve(
         self, work: Work, *, cancel: threading.Event | None = None, progress: Tell = None
-    ) -> Outcome:
+    ) -> RuleOutcome:
         """The best rule with its numbers.
 
         Parameters

@@ -51,7 +51,7 @@ class Columns(PandasSource):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RowPart:
     """Some rows of the data.
 
     Attributes
@@ -79,11 +79,11 @@ class Part:
         return found
 
 
-class Split(NamedTuple):
+class RowSplit(NamedTuple):
     """The rows a rule is found on, and those that it is judged by, if any are held out."""
 
-    train: Part
-    held_out: Part | None
+    train: RowPart
+    held_out: RowPart | None
 
 
 class Preview(NamedTuple):
@@ -217,7 +217,7 @@ class Loaded:
         held_out: float = 0.3,
         seed: int = 0,
         ignored: Iterable[str] = (),
-    ) -> Split:
+    ) -> RowSplit:
         """The rows with a class, divided at random and alike in every class.
 
         Parameters
@@ -238,10 +238,10 @@ class Loaded:
         known = np.flatnonzero(self.frame[label].notna().to_numpy())
         held = hold_out(self.frame[label].iloc[known].tolist(), held_out, seed)
         parts = [
-            Part(self.frame[features].iloc[rows], self.frame[label].iloc[rows], rows)
+            RowPart(self.frame[features].iloc[rows], self.frame[label].iloc[rows], rows)
             for rows in (known[~held], known[held])
         ]
-        return Split(parts[0], parts[1] if held.any() else None)
+        return RowSplit(parts[0], parts[1] if held.any() else None)
 
 
 def hold_out(labels: Sequence[Any], share: float, seed: int) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from opdt.errors import InputError
 from opdt.rules import Rule
 from opdt.rules.rule_json import rule_to_json
 from opdt.studio.code import script
-from opdt.studio.outcome import Outcome, verdict_of
+from opdt.studio.outcome import RuleOutcome, verdict_of
 from opdt.studio.solver import Solver
 from opdt.studio.work import Work
 
@@ -35,7 +35,7 @@ def make(
     what: str,
     solver: Solver,
     work: Work,
-    outcome: Outcome | None,
+    outcome: RuleOutcome | None,
     *,
     dialect: str = "duckdb",
     title: str | None = None,
@@ -50,7 +50,7 @@ def make(
         With the data.
     work : Work
         For script and project.
-    outcome : Outcome or None
+    outcome : RuleOutcome or None
         For report, json and sql; its own work says what was asked.
     dialect : str
         Of SQL; see `opdt.rules.export.dialects`.
@@ -80,7 +80,7 @@ def make(
 
 def html_report(
     solver: Solver,
-    outcome: Outcome,
+    outcome: RuleOutcome,
     title: str | None = None,
     test: PermutationTest | None = None,
 ) -> str:
@@ -105,19 +105,19 @@ def html_report(
         return page.html()
 
 
-def _rule(outcome: Outcome) -> Rule:
+def _rule(outcome: RuleOutcome) -> Rule:
     if outcome.rule is None:
         raise InputError("there is no rule to take away; lower the price of an error.")
     return outcome.rule
 
 
-def _types(solver: Solver, outcome: Outcome) -> Any:
+def _types(solver: Solver, outcome: RuleOutcome) -> Any:
     from opdt.rules.export.plan import column_types
 
     return column_types(solver.split(outcome.work).train.X)
 
 
-def _info(outcome: Outcome, test: PermutationTest | None) -> dict[str, Any]:
+def _info(outcome: RuleOutcome, test: PermutationTest | None) -> dict[str, Any]:
     """What is written beside the rule for people."""
     solution, verdict = outcome.solution, verdict_of(outcome, test)
     found: dict[str, Any] = {

@@ -12,7 +12,7 @@ from opdt.analysis.path import Segment, WeightPath, weight_path
 from opdt.report import rule_report
 from opdt.rules import Rule
 from opdt.solution import Budget
-from opdt.studio.tables import Part
+from opdt.studio.tables import RowPart
 from opdt.table import Table
 from opdt.verdict import Verdict, judge
 
@@ -87,7 +87,7 @@ class TradeOff:
 
 def trace_trade_off(
     table: Table,
-    held_out: Part | None,
+    held_out: RowPart | None,
     settings: Mapping[str, Any],
     budget: Budget,
     on_path: Callable[[TradeOff], None] | None = None,
@@ -106,7 +106,7 @@ def trace_trade_off(
 
 
 def _points(
-    path: WeightPath, rules: Sequence[Segment | FrontierPoint], held_out: Part | None
+    path: WeightPath, rules: Sequence[Segment | FrontierPoint], held_out: RowPart | None
 ) -> tuple[TradeOffPoint, ...]:
     prices = {(s.covered, s.errors): (s.w_from, s.w_to) for s in path.segments}
     found = []

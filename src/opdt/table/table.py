@@ -161,7 +161,7 @@ class Table:
         labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
         wanted = [names[j] for j in features]
         named = has_names(source) and not isinstance(roles, Plan)
-        asked = Asked(check_roles(roles, wanted), check_missing(missing, wanted), named)
+        asked = AskedOfColumns(check_roles(roles, wanted), check_missing(missing, wanted), named)
         planned = _code(source, features, asked, watch, threads)
         weights = check_weights(sample_weight, source.n_rows)
         columns = tuple(column for _, column in planned if column is not None)
@@ -268,7 +268,7 @@ def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
         )
 
 
-class Asked(NamedTuple):
+class AskedOfColumns(NamedTuple):
     """What the user says about columns: their roles, and cells that mean no value."""
 
     roles: Mapping[str, Wish]
@@ -279,7 +279,7 @@ class Asked(NamedTuple):
 def _code(
     source: Source,
     features: list[int],
-    asked: Asked,
+    asked: AskedOfColumns,
     watch: Callable[[], object] | None,
     threads: int | None,
 ) -> list[Planned]:
@@ -311,13 +311,13 @@ def _code_block(
     code: Callable[[Sequence[str], NDArray[Any]], Iterable[Column]],
     names: list[str],
     matrix: NDArray[Any],
-    asked: Asked,
+    asked: AskedOfColumns,
 ) -> list[Planned]:
     declared = [asked.missing.get(name, ()) for name in names]
     return plan_block(code(names, matrix), matrix.dtype, declared, asked.named)
 
 
-def _code_apart(source: Source, some: list[int], asked: Asked) -> list[Planned]:
+def _code_apart(source: Source, some: list[int], asked: AskedOfColumns) -> list[Planned]:
     out: list[Planned] = []
     for j in some:
         name, entries = source.names[j], source.entries(j)

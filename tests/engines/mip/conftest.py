@@ -8,27 +8,27 @@ import numpy as np
 import pytest
 
 from opdt.engines.mip.model import Model
-from opdt.engines.mip.solver import Answer, Listener, Settings, get_adapter, supervise
+from opdt.engines.mip.solver import Listener, SolverAnswer, SolverSettings, get_adapter, supervise
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
 
 
 @pytest.fixture
-def solve() -> Callable[..., Answer]:
+def solve() -> Callable[..., SolverAnswer]:
     """Solves a model as it is, by HiGHS unless said otherwise."""
 
-    def run(model: Model, solver: str = "highs") -> Answer:
+    def run(model: Model, solver: str = "highs") -> SolverAnswer:
         pytest.importorskip({"highs": "highspy", "scip": "pyscipopt"}[solver])
         listener = Listener(Budget(seconds=60).start())
-        loaded = get_adapter(solver).load(model, Settings(), listener)
+        loaded = get_adapter(solver).load(model, SolverSettings(), listener)
         return supervise(loaded, listener, lambda: None)[0]
 
     return run
 
 
 @pytest.fixture
-def optimum(solve: Callable[..., Answer]) -> Callable[[Model], float]:
+def optimum(solve: Callable[..., SolverAnswer]) -> Callable[[Model], float]:
     """The largest objective of a model, -inf where it has no point."""
 
     def value(model: Model) -> float:

@@ -19,7 +19,7 @@ from opdt import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.mip import MIPEngine, engine, paper, scip, solver, vectors
 from opdt.engines.mip.model import Model
-from opdt.engines.mip.solver import Answer
+from opdt.engines.mip.solver import SolverAnswer
 from opdt.engines.tree import SplitTree
 from opdt.errors import (
     EngineFailure,
@@ -339,7 +339,7 @@ def test_what_goes_wrong_inside_scips_events_is_raised(
 # -- a solver that is wrong ----------------------------------------------------------------------
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Model], Answer]) -> None:
+def pretend(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Model], SolverAnswer]) -> None:
     """Put a solver in place that returns what it is told to."""
 
     def load(model: Model, *_: Any) -> Any:
@@ -352,11 +352,11 @@ def pretend(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Model], Answer]) 
 def test_a_claim_of_more_than_the_rule_is_worth_is_an_error(
     easy: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def boast(model: Model) -> Answer:
+    def boast(model: Model) -> SolverAnswer:
         assert model.start is not None
         x = model.start.copy()
         x[model.names.index("I_max")] += 2
-        return Answer(x, 8.0, 1, StopReason.FINISHED)
+        return SolverAnswer(x, 8.0, 1, StopReason.FINISHED)
 
     pretend(monkeypatch, boast)
     with pytest.raises(EngineFailure, match="Oracle 0 claims a VI of 5 for a rule that is worth 3"):
@@ -366,7 +366,7 @@ def test_a_claim_of_more_than_the_rule_is_worth_is_an_error(
 def test_a_bound_below_a_known_rule_is_an_error(
     easy: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend(monkeypatch, lambda model: Answer(model.start, 1.0, 1, StopReason.FINISHED))
+    pretend(monkeypatch, lambda model: SolverAnswer(model.start, 1.0, 1, StopReason.FINISHED))
     with pytest.raises(EngineFailure, match="bound is a VI of 1, but a rule has 3"):
         MIPEngine(warm_start=BEST).solve(easy)
 
@@ -379,7 +379,7 @@ def test_a_rule_that_breaks_a_demand_is_an_error(
     tree = SplitTree.around(easy, easy.lower(BEST))
     assert tree is not None
     x = vectors.to_vector(made, model, tree)
-    pretend(monkeypatch, lambda _: Answer(x, 3.0, 1, StopReason.FINISHED))
+    pretend(monkeypatch, lambda _: SolverAnswer(x, 3.0, 1, StopReason.FINISHED))
     with pytest.raises(EngineFailure, match="Oracle 0 returned a rule, but its coverage"):
         MIPEngine(warm_start=False).solve(asked)
 

@@ -7,7 +7,7 @@ import pytest
 
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.mip import MIPEngine
-from opdt.engines.mip.scaling import Columns, indistinct
+from opdt.engines.mip.scaling import ScaledColumns, indistinct
 from opdt.errors import UnsupportedProblem
 from opdt.problem import Constraints, Problem
 from opdt.table import Table
@@ -20,18 +20,18 @@ def problem_of(columns: dict[str, list[object]], **options: object) -> Problem:
 
 def test_numbers_are_scaled_by_rank_or_by_range_and_levels_get_a_column_each() -> None:
     problem = problem_of({"x": [1.0, 2.0, 5.0, 1.0], "c": ["u", "v", "w", "v"]})
-    ranks = Columns.of(problem, "rank")
+    ranks = ScaledColumns.of(problem, "rank")
     assert ranks.feature.tolist() == [0, 1, 1, 1]
     assert ranks.level.tolist() == [-1, 0, 1, 2]
     assert ranks.x.T.tolist() == [[0, 0.5, 1, 0], [1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
     assert ranks.epsilon.tolist() == [0.5, 0.5, 0.5, 0.5]
-    ranges = Columns.of(problem, "minmax")
+    ranges = ScaledColumns.of(problem, "minmax")
     assert ranges.x[:, 0].tolist() == [0, 0.25, 1, 0]
     assert ranges.epsilon.tolist() == [0.25, 0.5, 0.5, 0.5]
 
 
 def test_a_feature_of_one_value_sends_every_row_right() -> None:
-    columns = Columns.of(problem_of({"x": [7, 7], "y": [1, 2]}), "minmax")
+    columns = ScaledColumns.of(problem_of({"x": [7, 7], "y": [1, 2]}), "minmax")
     assert columns.x[:, 0].tolist() == [1, 1]
     assert columns.x[0, 0] + columns.epsilon[0] > 1  # more than any threshold: never left
 
@@ -40,7 +40,7 @@ def test_dates_and_large_integers_are_scaled_exactly() -> None:
     big = 2**60
     days = np.array(["2024-01-01", "2024-01-02", "2024-01-05", "2024-01-02"], dtype="datetime64[D]")
     problem = problem_of({"big": [big, big + 1, big + 4, big], "day": days})  # type: ignore[dict-item]
-    assert Columns.of(problem, "minmax").x.T.tolist() == [[0, 0.25, 1, 0], [0, 0.25, 1, 0.25]]
+    assert ScaledColumns.of(problem, "minmax").x.T.tolist() == [[0, 0.25, 1, 0], [0, 0.25, 1, 0.25]]
 
 
 def test_values_too_close_for_a_solver_are_refused_by_name() -> None:

@@ -19,7 +19,7 @@ import opdt
 from browser import choose, element, text_of, wait_for
 from opdt import Rule, Structure, read_rule
 from opdt.studio.solver import MAX_ALTERNATIVES
-from opdt.studio.tables import Loaded, Part, load_dataset, load_file
+from opdt.studio.tables import Loaded, RowPart, load_dataset, load_file
 from opdt.studio.web.panels.alternatives import PAGE
 from opdt.studio.work import Work
 from studio.web.downloads import downloaded
@@ -67,7 +67,7 @@ class Expert:
         return rule
 
     @property
-    def train(self) -> Part:
+    def train(self) -> RowPart:
         """The rows that the rule is found on."""
         work = self.work
         return self.loaded.split(work.label, held_out=work.held_out, seed=work.seed).train

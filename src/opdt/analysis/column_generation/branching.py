@@ -31,7 +31,7 @@ BLOCK = 1024
 Places = NDArray[np.int64]
 
 
-class Node(NamedTuple):
+class BranchNode(NamedTuple):
     """A part of the search space; the heap compares bounds, then depth, then age."""
 
     bound: float
@@ -90,7 +90,7 @@ class Branching:
         self._costs, self._missed, self._most = costs, missed, most
         self._goal, self._step = float(goal), step
         self._best: tuple[int, ...] | None = None
-        self._heap: list[Node] = []
+        self._heap: list[BranchNode] = []
         self._numbers = count()
 
     def search(self, multipliers: Floats, *, max_nodes: int, halted: Callable[[], bool]) -> Choice:
@@ -121,7 +121,7 @@ class Branching:
     ) -> None:
         bound = float(np.ceil(bound / self._step) * self._step)
         number = next(self._numbers)
-        node = Node(bound, left, number, chosen, cost, listed, missed, multipliers)
+        node = BranchNode(bound, left, number, chosen, cost, listed, missed, multipliers)
         heapq.heappush(self._heap, node)
 
     def _offer(self, chosen: tuple[int, ...], loss: float) -> None:
@@ -131,7 +131,7 @@ class Branching:
 
     # -- one node ----------------------------------------------------------------------------
 
-    def _settle(self, node: Node) -> None:
+    def _settle(self, node: BranchNode) -> None:
         """Find the best set of a node at once, or show that there is none, or branch."""
         loss = node.cost + float(node.missed.sum())
         self._offer(node.chosen, loss)
@@ -149,7 +149,9 @@ class Branching:
         else:
             self._branch(node, listed)
 
-    def _useful(self, node: Node, listed: Places, multipliers: Floats) -> tuple[Places, float]:
+    def _useful(
+        self, node: BranchNode, listed: Places, multipliers: Floats
+    ) -> tuple[Places, float]:
         """The rules that some set below the node that reaches the goal may hold, and the bound.
 
         With what missing a row costs as its multiplier, nets are true savings, and a rule that
@@ -167,7 +169,7 @@ class Branching:
             keep &= nets > 0
         return listed[keep], bound
 
-    def _pairs(self, node: Node, listed: Places, loss: float) -> None:
+    def _pairs(self, node: BranchNode, listed: Places, loss: float) -> None:
         """Try all sets of at most two rules."""
         covers, costs = self._covers[listed], self._costs[listed]
         weighted = covers * node.missed
@@ -182,7 +184,7 @@ class Branching:
             pair = sorted({int(listed[start + first]), int(listed[second])})
             self._offer((*node.chosen, *pair), loss - float(both[first, second]))
 
-    def _branch(self, node: Node, listed: Places) -> None:
+    def _branch(self, node: BranchNode, listed: Places) -> None:
         """Bound the node by a linear program; choose a rule, or do without it."""
         listed, bound = self._useful(node, listed, node.multipliers)
         if not len(listed):
@@ -209,7 +211,7 @@ class Branching:
         self._divide(node, listed, chosen, multipliers, max(bound, node.bound))
 
     def _divide(
-        self, node: Node, listed: Places, chosen: Floats, multipliers: Floats, bound: float
+        self, node: BranchNode, listed: Places, chosen: Floats, multipliers: Floats, bound: float
     ) -> None:
         """Two nodes: with the rule that is most nearly half chosen, and without it."""
         undecided = np.minimum(chosen, 1 - chosen)
@@ -223,7 +225,7 @@ class Branching:
         self._push(bound, with_rule, cost, others, missed, multipliers, node.left - 1)
         self._push(bound, node.chosen, node.cost, others, node.missed, multipliers, node.left)
 
-    def _round(self, node: Node, listed: Places, chosen: Floats) -> None:
+    def _round(self, node: BranchNode, listed: Places, chosen: Floats) -> None:
         """Offer the greedy choice among the rules that the linear program chooses in part."""
         some = listed[chosen > 0]
         places, loss = greedy(self._fires[some], self._costs[some], node.missed, node.left)

@@ -16,7 +16,7 @@ Covers = NDArray[np.bool_]
 BLOCK = 512
 
 
-class Columns:
+class RuleColumns:
     """Rules for one class: which wanted rows each covers, and what it costs.
 
     Of rules that cover the same wanted rows only the cheapest is kept.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.column_generation.branching import Branching, Choice
-from opdt.analysis.column_generation.columns import Columns, Covers, greedy, undominated
+from opdt.analysis.column_generation.columns import Covers, RuleColumns, greedy, undominated
 from opdt.analysis.column_generation.listing import Listing
 from opdt.analysis.column_generation.loss import Floats, Loss
 from opdt.analysis.column_generation.master import relax
@@ -80,7 +80,7 @@ class ClassRun:
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(self.problem, self.loss, self.clock)
-        self.columns = Columns(self.problem, self.loss)
+        self.columns = RuleColumns(self.problem, self.loss)
         self.missed = self.loss.missed
 
     @property
@@ -151,7 +151,7 @@ class ClassRun:
         if self.quotes and not self.is_settled:
             self._branch(self.columns, self.incumbent.loss - self.loss.step, FEW_NODES)
 
-    def _branch(self, columns: Columns, goal: int, max_nodes: int) -> Choice:
+    def _branch(self, columns: RuleColumns, goal: int, max_nodes: int) -> Choice:
         """Look for a set of rules whose loss is at most the goal."""
         covers, costs = columns.covers, columns.costs
         places = self._useful(covers, costs, goal)
@@ -199,9 +199,9 @@ class ClassRun:
         self.is_exhausted = not choice.is_proven
         self.raise_bound(min(choice.bound, others))
 
-    def _columns(self, listing: Listing, goal: int) -> Columns:
+    def _columns(self, listing: Listing, goal: int) -> RuleColumns:
         """The rules of a listing that a set of such a loss may hold."""
-        columns = Columns(self.problem, self.loss)
+        columns = RuleColumns(self.problem, self.loss)
         if self.oracle.always is not None:
             columns.update([self.oracle.always])
         for batch in listing.batches():

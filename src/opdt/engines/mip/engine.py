@@ -15,9 +15,9 @@ from opdt.engines.mip.scaling import SCALINGS, indistinct
 from opdt.engines.mip.solver import (
     SOLVERS,
     Adapter,
-    Answer,
     Listener,
-    Settings,
+    SolverAnswer,
+    SolverSettings,
     get_adapter,
     supervise,
 )
@@ -26,7 +26,7 @@ from opdt.engines.tree import SplitTree
 from opdt.errors import EngineFailure, InputError
 from opdt.problem import Chain, CodedRule, Problem
 from opdt.rules import Rule
-from opdt.solution import Clock, Expired, StopReason
+from opdt.solution import Clock, LimitReached, StopReason
 
 FORMULATIONS = ("paper", "path")
 # A warm start may violate rows by rounding errors of its sums, no more.
@@ -137,11 +137,11 @@ class MIPEngine(Engine):
         adapter = get_adapter(self.solver)
         start = find_start(problem, self.warm_start, clock)
         solve = solve_paper if self.formulation == "paper" else solve_paths
-        return solve(Task(self, adapter, problem, clock, start))
+        return solve(ModelTask(self, adapter, problem, clock, start))
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ModelTask:
     """Everything one call of the engine needs."""
 
     engine: MIPEngine
@@ -150,10 +150,10 @@ class Task:
     clock: Clock
     start: Start
 
-    def settings(self) -> Settings:
+    def settings(self) -> SolverSettings:
         """The solver's settings for what is left of the budget."""
         budget = self.clock.budget
-        return Settings(
+        return SolverSettings(
             nodes=budget.nodes,
             memory=budget.memory,
             threads=1 if budget.threads is None else budget.n_threads,
@@ -211,12 +211,14 @@ def paper_refuses(problem: Problem, scaling: str) -> str | None:
     return indistinct(problem, scaling)
 
 
-def run(task: Task, model: Model, journal: Journal, read: Read) -> Answer:
+def run(task: ModelTask, model: Model, journal: Journal, read: Read) -> SolverAnswer:
     """Solve one model within the budget, keeping the trace."""
     if reason := task.clock.stop(journal.nodes):
-        return Answer(None, float("inf"), 0, reason)
+        return SolverAnswer(None, float("inf"), 0, reason)
     if task.clock.remaining() < task.adapter.STARTUP * model.n_entries:
-        return Answer(None, float("inf"), 0, StopReason.TIME)  # it would begin after the limit
+        return SolverAnswer(
+            None, float("inf"), 0, StopReason.TIME
+        )  # it would begin after the limit
     listener = Listener(task.clock)
     settings = task.settings()
     if settings.nodes is not None:
@@ -224,8 +226,8 @@ def run(task: Task, model: Model, journal: Journal, read: Read) -> Answer:
     try:
         loaded = task.adapter.load(model, settings, listener)
         task.clock.check()
-    except Expired as stop:
-        return Answer(None, float("inf"), 0, stop.reason)
+    except LimitReached as stop:
+        return SolverAnswer(None, float("inf"), 0, stop.reason)
     answer, journal.asked_to_stop = supervise(
         loaded, listener, lambda: journal.update(listener.take(), read)
     )
@@ -234,7 +236,11 @@ def run(task: Task, model: Model, journal: Journal, read: Read) -> Answer:
 
 
 def accept(
-    task: Task, journal: Journal, rule: CodedRule | None, tree: SplitTree | None, claimed: float
+    task: ModelTask,
+    journal: Journal,
+    rule: CodedRule | None,
+    tree: SplitTree | None,
+    claimed: float,
 ) -> None:
     """Keep the rule of a solver's best point, after a second look at it on the data.
 
@@ -261,14 +267,14 @@ def accept(
     journal.incumbent(rule, tree, float("inf"))
 
 
-def solve_paper(task: Task) -> Outcome:
+def solve_paper(task: ModelTask) -> Outcome:
     """Solve the paper's model."""
     problem = task.problem
     journal = Journal(problem, task.clock, problem.ceiling)
     try:
         model, made = paper.formulate(problem, task.engine.scaling, clock=task.clock)
         task.clock.check()
-    except Expired as stop:
+    except LimitReached as stop:
         journal.incumbent(task.start.rule, task.start.tree, bound=float("inf"))
         return journal.outcome(float("inf"), stop.reason, task.details(journal, [], UNFINISHED))
     model, started = _with_start(task, model, made)
@@ -286,7 +292,7 @@ def solve_paper(task: Task) -> Outcome:
     return journal.outcome(answer.bound, answer.stopped_by, task.details(journal, [model], started))
 
 
-def _with_start(task: Task, model: Model, made: paper.Formulation) -> tuple[Model, str]:
+def _with_start(task: ModelTask, model: Model, made: paper.Formulation) -> tuple[Model, str]:
     """The model with its start, if that is feasible, and words about it."""
     start = task.start
     if not start.origin:
@@ -312,7 +318,7 @@ def path_parts(problem: Problem) -> list[tuple[int, Chain]]:
     return [(label, chain) for label in labels for chain in problem.chains]
 
 
-def solve_paths(task: Task) -> Outcome:
+def solve_paths(task: ModelTask) -> Outcome:
     """Solve the path models one after the other, each to beat what is known by then."""
     problem, start = task.problem, task.start
     journal = Journal(problem, task.clock, problem.ceiling)
@@ -332,7 +338,7 @@ def solve_paths(task: Task) -> Outcome:
         floor = _floor(problem, journal.gain)
         try:
             path = formulate_path(problem, chain, label, floor, task.clock)
-        except Expired as stop:
+        except LimitReached as stop:
             stopped = stop.reason
             settled += ceilings[at:]
             break

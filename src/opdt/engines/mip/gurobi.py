@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opdt.engines.mip.model import Model
-from opdt.engines.mip.solver import Answer, Listener, Settings
+from opdt.engines.mip.solver import Listener, SolverAnswer, SolverSettings
 from opdt.errors import UnsupportedProblem
 from opdt.solution import StopReason
 
@@ -23,7 +23,7 @@ def version() -> str:
     return "Gurobi " + ".".join(map(str, gurobipy.gurobi.version()))
 
 
-def load(model: Model, settings: Settings, listener: Listener) -> GurobiRun:
+def load(model: Model, settings: SolverSettings, listener: Listener) -> GurobiRun:
     """Load a model into Gurobi."""
     return GurobiRun(model, settings, listener)
 
@@ -31,7 +31,7 @@ def load(model: Model, settings: Settings, listener: Listener) -> GurobiRun:
 class GurobiRun:
     """One solve by Gurobi."""
 
-    def __init__(self, model: Model, settings: Settings, listener: Listener) -> None:
+    def __init__(self, model: Model, settings: SolverSettings, listener: Listener) -> None:
         gurobipy: Any = import_module("gurobipy")
 
         self._listener, self._size = listener, (model.n_variables, model.n_rows)
@@ -51,7 +51,7 @@ class GurobiRun:
         if model.start is not None:
             self._variables.Start = model.start
 
-    def solve(self) -> Answer:
+    def solve(self) -> SolverAnswer:
         """Solve; a model beyond the licence is refused with Gurobi's own words."""
         gurobipy: Any = import_module("gurobipy")
 
@@ -79,7 +79,7 @@ class GurobiRun:
         x = self._variables.X if gurobi.SolCount else None
         bound = -np.inf if infeasible else _finite(gurobi.ObjBound)
         stopped = reasons.get(gurobi.Status, StopReason.INTERRUPTED)
-        return Answer(x, bound, int(gurobi.NodeCount), stopped)
+        return SolverAnswer(x, bound, int(gurobi.NodeCount), stopped)
 
     def interrupt(self) -> None:
         """Ask Gurobi to stop."""
@@ -98,7 +98,7 @@ class GurobiRun:
             )
 
 
-def _set_parameters(gurobi: Any, settings: Settings) -> None:
+def _set_parameters(gurobi: Any, settings: SolverSettings) -> None:
     gurobi.Params.Threads = settings.threads
     gurobi.Params.Seed = settings.seed
     gurobi.Params.MIPGap = 0.0

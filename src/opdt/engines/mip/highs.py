@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opdt.engines.mip.model import Model
-from opdt.engines.mip.solver import Answer, Listener, Settings
+from opdt.engines.mip.solver import Listener, SolverAnswer, SolverSettings
 from opdt.errors import EngineFailure
 from opdt.solution import StopReason
 
@@ -23,7 +23,7 @@ def version() -> str:
     return f"HiGHS {highspy.Highs().version()}"
 
 
-def load(model: Model, settings: Settings, listener: Listener) -> HighsRun:
+def load(model: Model, settings: SolverSettings, listener: Listener) -> HighsRun:
     """Load a model into HiGHS."""
     return HighsRun(model, settings, listener)
 
@@ -31,7 +31,7 @@ def load(model: Model, settings: Settings, listener: Listener) -> HighsRun:
 class HighsRun:
     """One solve by HiGHS; it has no branching priorities."""
 
-    def __init__(self, model: Model, settings: Settings, listener: Listener) -> None:
+    def __init__(self, model: Model, settings: SolverSettings, listener: Listener) -> None:
         highspy: Any = import_module("highspy")
 
         self._highs = highs = highspy.Highs()
@@ -49,7 +49,7 @@ class HighsRun:
         highs.cbMipImprovingSolution.subscribe(self._improved)
         highs.cbMipLogging.subscribe(self._logged)
 
-    def solve(self) -> Answer:
+    def solve(self) -> SolverAnswer:
         """Solve; highspy releases Python's lock meanwhile."""
         highs, seconds = self._highs, self._listener.clock.remaining()
         if np.isfinite(seconds):
@@ -61,7 +61,7 @@ class HighsRun:
         found = info.primal_solution_status == 2  # feasible point
         x = np.array(highs.getSolution().col_value) if found and not infeasible else None
         bound = -np.inf if infeasible else _finite(info.mip_dual_bound)
-        return Answer(x, bound, max(0, int(info.mip_node_count)), stopped)
+        return SolverAnswer(x, bound, max(0, int(info.mip_node_count)), stopped)
 
     def interrupt(self) -> None:
         """Ask HiGHS to stop."""
@@ -79,7 +79,7 @@ class HighsRun:
         )
 
 
-def _set_options(highs: Any, settings: Settings) -> None:
+def _set_options(highs: Any, settings: SolverSettings) -> None:
     highs.setOptionValue("threads", settings.threads)
     highs.setOptionValue("random_seed", settings.seed)
     highs.setOptionValue("mip_rel_gap", 0.0)

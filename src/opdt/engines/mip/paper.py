@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.mip import bsc, side
 from opdt.engines.mip.model import Builder, Indices, Model
-from opdt.engines.mip.scaling import Columns, count_columns
+from opdt.engines.mip.scaling import ScaledColumns, count_columns
 from opdt.problem import Problem, Structure, VolumeImpurity
 from opdt.solution import Clock
 
@@ -46,7 +46,7 @@ class Formulation:
     """A problem in the paper's terms: columns, weights, and the variables of its model."""
 
     problem: Problem
-    columns: Columns
+    columns: ScaledColumns
     build: Builder
     variables: Variables
 
@@ -133,7 +133,7 @@ def formulate(
     table, steps = problem.table, problem.structure.n_leaves * problem.structure.depth
     width = count_columns(problem) + table.n_features
     build.expect(entries=table.n_rows * width * steps // 2)
-    columns = Columns.of(problem, scaling)
+    columns = ScaledColumns.of(problem, scaling)
     made = Formulation(problem, columns, build, add_variables(problem, columns, build))
     for family in FAMILIES:
         family(made)
@@ -142,7 +142,7 @@ def formulate(
     return build.model("opdt_paper", [(made.variables.best, 1.0)], fixed), made
 
 
-def add_variables(problem: Problem, columns: Columns, build: Builder) -> Variables:
+def add_variables(problem: Problem, columns: ScaledColumns, build: Builder) -> Variables:
     """The variables with their domains, eqs. (var:d_t) to (var:I_max).
 
     Counts are integers as in the paper, unless row weights are fractions. The topology variables

@@ -51,7 +51,7 @@ class Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GridCells:
     """Rows that agree on every feature of a chain, added up.
 
     Attributes
@@ -67,7 +67,7 @@ class Cells:
     weight: Floats
 
     @classmethod
-    def of(cls, problem: Problem, chain: Chain, label: int, clock: Clock) -> Cells:
+    def of(cls, problem: Problem, chain: Chain, label: int, clock: Clock) -> GridCells:
         """The cells of a chain's features, in the order of their codes."""
         objective = problem.objective
         first, cell = np.zeros(1, np.int64), np.zeros(problem.table.n_rows, np.int64)
@@ -107,7 +107,7 @@ def formulate_path(
     menus = [known[level] for level in chain]
     if not all(menus):
         return None
-    cells = Cells.of(problem, chain, label, clock)
+    cells = GridCells.of(problem, chain, label, clock)
     choices, held = [], []
     for depth, menu in enumerate(menus):
         u = build.variables(f"u_{depth}", range(len(menu)), priority=1)
@@ -181,7 +181,7 @@ def _held(
     depth: int,
     menu: list[CodedCondition | None],
     u: Indices,
-    cells: Cells,
+    cells: GridCells,
 ) -> Held:
     """The sum s_d of some cells, as entries of a matrix with a row for each of them."""
     families: dict[tuple[int, Op], list[int]] = {}
@@ -257,7 +257,7 @@ def _running_sums(build: Builder, name: str, own: Indices) -> Indices:
 
 
 def _cover(
-    build: Builder, cells: Cells, held: list[Held], *, both: bool
+    build: Builder, cells: GridCells, held: list[Held], *, both: bool
 ) -> tuple[Indices, Indices]:
     """Variables z of right and wrong rows of each cell, shape (n_cells,) each, and their rows.
 
@@ -292,7 +292,7 @@ def _negated(entries: Iterator[Entries]) -> Iterator[Entries]:
         yield rows, variables, -values
 
 
-def _limits(build: Builder, problem: Problem, cells: Cells, z: tuple[Indices, Indices]) -> None:
+def _limits(build: Builder, problem: Problem, cells: GridCells, z: tuple[Indices, Indices]) -> None:
     """Minimum coverage, maximum errors and minimum precision."""
     scale, limits = problem.objective.weight_scale, problem.limits
     right, wrong = cells.weight

@@ -26,7 +26,7 @@ SCALINGS = ("rank", "minmax")
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class ScaledColumns:
     """The paper's P: numeric features scaled to [0, 1], and one 0/1 column per level.
 
     Attributes
@@ -49,7 +49,7 @@ class Columns:
     grid: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, problem: Problem, scaling: str = "rank") -> Columns:
+    def of(cls, problem: Problem, scaling: str = "rank") -> ScaledColumns:
         """The columns of a problem's table; missing values, of no use here, become 0."""
         feature, level, x, epsilon, grid = [], [], [], [], []
         for index, column in enumerate(problem.table.columns):
@@ -90,7 +90,7 @@ class Columns:
 
 
 def count_columns(problem: Problem) -> int:
-    """The number of columns that `Columns.of` makes."""
+    """The number of columns that `ScaledColumns.of` makes."""
     columns = problem.table.columns
     return sum(1 if column.kind is Kind.NUMERIC else column.n_values for column in columns)
 

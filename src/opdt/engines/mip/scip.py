@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opdt.engines.mip.model import Floats, Model
-from opdt.engines.mip.solver import Answer, Listener, Settings
+from opdt.engines.mip.solver import Listener, SolverAnswer, SolverSettings
 from opdt.solution import Clock, StopReason
 
 HAS_PRIORITIES = True
@@ -37,7 +37,7 @@ def version() -> str:
     return f"SCIP {numbers} (PySCIPOpt {pyscipopt.__version__})"
 
 
-def load(model: Model, settings: Settings, listener: Listener) -> ScipRun:
+def load(model: Model, settings: SolverSettings, listener: Listener) -> ScipRun:
     """Load a model into SCIP."""
     return ScipRun(model, settings, listener)
 
@@ -45,7 +45,7 @@ def load(model: Model, settings: Settings, listener: Listener) -> ScipRun:
 class ScipRun:
     """One solve by SCIP."""
 
-    def __init__(self, model: Model, settings: Settings, listener: Listener) -> None:
+    def __init__(self, model: Model, settings: SolverSettings, listener: Listener) -> None:
         pyscipopt: Any = import_module("pyscipopt")
 
         self._listener = listener
@@ -59,7 +59,7 @@ class ScipRun:
         handler = _event_handler(self)
         scip.includeEventhdlr(handler, "opdt", "records incumbents and bounds")
 
-    def solve(self) -> Answer:
+    def solve(self) -> SolverAnswer:
         """Solve without holding Python's lock, so that another thread can interrupt."""
         scip, seconds = self._scip, self._listener.clock.remaining()
         if np.isfinite(seconds):
@@ -69,7 +69,7 @@ class ScipRun:
         x = self._point() if scip.getNSols() else None
         bound = -np.inf if status == "infeasible" else self._bound()
         stopped = _REASONS.get(status, StopReason.INTERRUPTED)
-        return Answer(x, bound, int(scip.getNTotalNodes()), stopped)
+        return SolverAnswer(x, bound, int(scip.getNTotalNodes()), stopped)
 
     def interrupt(self) -> None:
         """Ask SCIP to stop."""
@@ -125,7 +125,7 @@ def _load_rows(scip: Any, model: Model, variables: list[Any], clock: Clock) -> N
         )
 
 
-def _set_parameters(scip: Any, settings: Settings) -> None:
+def _set_parameters(scip: Any, settings: SolverSettings) -> None:
     scip.setParam("misc/catchctrlc", False)  # Python's own handler stops the run
     scip.setParam("timing/clocktype", 2)  # wall clock
     scip.setParam("limits/gap", 0.0)

@@ -34,7 +34,7 @@ SOLVERS = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class SolverSettings:
     """Limits and switches of one solve, the same for every solver; the clock has the time."""
 
     nodes: int | None = None
@@ -45,7 +45,7 @@ class Settings:
     priorities: bool = True
 
 
-class Answer(NamedTuple):
+class SolverAnswer(NamedTuple):
     """How a solve ended.
 
     `x` is the best point, None without one; `bound` limits the objective of every point, and is
@@ -94,10 +94,10 @@ class Listener:
             self.failure = self.failure or error
 
 
-class Run(Protocol):
+class SolverRun(Protocol):
     """A model loaded into a solver."""
 
-    def solve(self) -> Answer:
+    def solve(self) -> SolverAnswer:
         """Solve within the time that is left by now; called once, in a thread of its own."""
 
     def interrupt(self) -> None:
@@ -110,7 +110,7 @@ class Adapter(Protocol):
     HAS_PRIORITIES: bool
     STARTUP: float  # seconds for each entry of a model in which no limit is looked at
 
-    def load(self, model: Model, settings: Settings, listener: Listener) -> Run:
+    def load(self, model: Model, settings: SolverSettings, listener: Listener) -> SolverRun:
         """Load a model; what takes long looks at the listener's clock, which raises `Expired`."""
 
     def version(self) -> str:
@@ -130,8 +130,8 @@ def get_adapter(name: str) -> Adapter:
 
 
 def supervise(
-    run: Run, listener: Listener, tick: Callable[[], None]
-) -> tuple[Answer, StopReason | None]:
+    run: SolverRun, listener: Listener, tick: Callable[[], None]
+) -> tuple[SolverAnswer, StopReason | None]:
     """Run a solver in a thread, and stop it on Ctrl-C, the cancel flag, or past its time.
 
     Returns the answer and, beside it, why the solver was asked to stop, if it was: it may have
@@ -140,7 +140,7 @@ def supervise(
     as Ctrl-C.
     """
     done = threading.Event()
-    answers: list[Answer] = []
+    answers: list[SolverAnswer] = []
 
     def work() -> None:
         listener.guard(lambda: answers.append(run.solve()))

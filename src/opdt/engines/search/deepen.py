@@ -13,7 +13,7 @@ from opdt.engines.search.agenda import Work
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.kernels import Kinds, Search, Space
 from opdt.engines.search.polish import suffix_sums
-from opdt.engines.search.rays import Plan
+from opdt.engines.search.rays import RayPlan
 from opdt.rules import Op
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SIDES = {Op.GE: 1, Op.LT: 2, Op.NE: 4}  # all others: 8
 BLOCKED = {1: 1 | 4 | 8, 2: 2 | 4 | 8, 4: 1 | 2 | 8, 8: 15}
 
 
-def kinds_of(run: Run, rays: Whole, plan: Plan, size: int) -> Kinds:
+def kinds_of(run: Run, rays: Whole, plan: RayPlan, size: int) -> Kinds:
     """Which sets of `size` of these rays the plan can hold, as the kernels ask for it.
 
     Rays of one feature imply or contradict each other, but for the two ends of an interval and
@@ -45,7 +45,7 @@ def kinds_of(run: Run, rays: Whole, plan: Plan, size: int) -> Kinds:
     )
 
 
-def _states(plan: Plan, types: list[int], size: int) -> Whole:
+def _states(plan: RayPlan, types: list[int], size: int) -> Whole:
     """Transitions between the multisets of types that some set of `size` rays begins with.
 
     State 0 is the empty multiset; those of the full size are one state, which leads nowhere.

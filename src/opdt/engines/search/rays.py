@@ -161,7 +161,7 @@ def fill_levels(out: NDArray[Any], ray: Ray, codes: NDArray[np.int32], n_values:
         out[:] = codes >= 0
 
 
-class Plan:
+class RayPlan:
     """Which sets of rays one chain of levels can hold.
 
     A ray's *type* is the set of levels that admit it, the set of levels it can fill by

@@ -18,7 +18,7 @@ from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.polish import Expired, first_rule
 from opdt.engines.search.pricing import limits_of
-from opdt.engines.search.rays import Plan, Rays
+from opdt.engines.search.rays import RayPlan, Rays
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.small import Sweep
@@ -92,7 +92,7 @@ class Prepared:
 
     def __init__(self, problem: Problem) -> None:
         self.rays = Rays.of(problem)
-        self.plans = tuple(Plan(problem, chain, self.rays) for chain in problem.chains)
+        self.plans = tuple(RayPlan(problem, chain, self.rays) for chain in problem.chains)
         self.clash = self.rays.clashes(once=problem.constraints.once)
         self.is_free = all(plan.is_free for plan in self.plans)
 

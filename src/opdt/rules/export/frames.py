@@ -14,17 +14,17 @@ from opdt.rules.condition import Op
 from opdt.rules.export.cases import Cases, Form, check_labels
 from opdt.rules.export.numbers import EXACT, is_single, nearest_double
 from opdt.rules.export.plan import ColumnType, Test, plan
-from opdt.rules.export.recorder import Recorder
+from opdt.rules.export.recorder import CallRecorder
 
 
 def pandas_source(cases: Cases) -> str:
     """Source of a Series of `df`; needs the names df, np and pd."""
-    return str(_Pandas(Recorder("df"), Recorder("np"), Recorder("pd")).result(cases))
+    return str(_Pandas(CallRecorder("df"), CallRecorder("np"), CallRecorder("pd")).result(cases))
 
 
 def polars_source(cases: Cases) -> str:
     """Source of the expression; needs the name pl."""
-    return str(_Polars(Recorder("pl")).result(cases))
+    return str(_Polars(CallRecorder("pl")).result(cases))
 
 
 def polars_expression(cases: Cases) -> Any:

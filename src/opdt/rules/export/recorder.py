@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 
-class Recorder:
+class CallRecorder:
     """Stands for an object and remembers how it was made; `str` gives the source.
 
     Examples
     --------
-    >>> df, np = Recorder("df"), Recorder("np")
+    >>> df, np = CallRecorder("df"), CallRecorder("np")
     >>> str((df["a"] >= np.float64(0.1)) & df["b"].notna())
     '(df["a"] >= np.float64(0.1)) & df["b"].notna()'
     """
@@ -25,48 +25,48 @@ class Recorder:
     def __str__(self) -> str:
         return self._text
 
-    def __getattr__(self, name: str) -> Recorder:
+    def __getattr__(self, name: str) -> CallRecorder:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Recorder(f"{self._operand()}.{name}")
+        return CallRecorder(f"{self._operand()}.{name}")
 
-    def __getitem__(self, key: Any) -> Recorder:
-        return Recorder(f"{self._operand()}[{_source(key)}]")
+    def __getitem__(self, key: Any) -> CallRecorder:
+        return CallRecorder(f"{self._operand()}[{_source(key)}]")
 
-    def __call__(self, *arguments: Any, **options: Any) -> Recorder:
+    def __call__(self, *arguments: Any, **options: Any) -> CallRecorder:
         """Record a call."""
         given = [_source(each) for each in arguments]
         given += [f"{name}={_source(each)}" for name, each in options.items()]
-        return Recorder(f"{self._operand()}({', '.join(given)})")
+        return CallRecorder(f"{self._operand()}({', '.join(given)})")
 
-    def __ge__(self, other: Any) -> Recorder:
+    def __ge__(self, other: Any) -> CallRecorder:
         return self._join(">=", other)
 
-    def __lt__(self, other: Any) -> Recorder:
+    def __lt__(self, other: Any) -> CallRecorder:
         return self._join("<", other)
 
-    def __eq__(self, other: object) -> Recorder:  # type: ignore[override]
+    def __eq__(self, other: object) -> CallRecorder:  # type: ignore[override]
         return self._join("==", other)
 
-    def __ne__(self, other: object) -> Recorder:  # type: ignore[override]
+    def __ne__(self, other: object) -> CallRecorder:  # type: ignore[override]
         return self._join("!=", other)
 
-    def __and__(self, other: Any) -> Recorder:
+    def __and__(self, other: Any) -> CallRecorder:
         return self._join("&", other)
 
-    def __or__(self, other: Any) -> Recorder:
+    def __or__(self, other: Any) -> CallRecorder:
         return self._join("|", other)
 
-    def __invert__(self) -> Recorder:
-        return Recorder(f"~{self._operand()}")
+    def __invert__(self) -> CallRecorder:
+        return CallRecorder(f"~{self._operand()}")
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _join(self, sign: str, other: Any) -> Recorder:
-        right = other._operand() if isinstance(other, Recorder) else _source(other)
+    def _join(self, sign: str, other: Any) -> CallRecorder:
+        right = other._operand() if isinstance(other, CallRecorder) else _source(other)
         # A chain of one sign reads from left to right, so its left part needs no brackets.
         left = self._text if self._sign == sign and sign in "&|" else self._operand()
-        joined = Recorder(f"{left} {sign} {right}", joined=True)
+        joined = CallRecorder(f"{left} {sign} {right}", joined=True)
         joined._sign = sign
         return joined
 
@@ -83,7 +83,7 @@ def _source(value: Any) -> str:
         return text_source(value)
     if isinstance(value, type):
         return value.__name__
-    return str(value) if isinstance(value, Recorder) else repr(value)
+    return str(value) if isinstance(value, CallRecorder) else repr(value)
 
 
 def text_source(text: str) -> str:

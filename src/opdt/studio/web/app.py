@@ -27,7 +27,7 @@ _PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """What a server is told at its start.
 
     Attributes
@@ -58,12 +58,12 @@ class Settings:
     grace: float = GRACE
 
 
-def serve(settings: Settings, ready: Callable[[str], None]) -> None:
+def serve(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     """Run the Studio until Ctrl-C.
 
     Parameters
     ----------
-    settings : Settings
+    settings : ServerSettings
     ready : callable
         Called once with the address, when pages can be opened.
     """
@@ -84,7 +84,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
         _run(application, listener, lambda: ready(url))
 
 
-def _application(settings: Settings, folder: Path, port: int) -> Any:
+def _application(settings: ServerSettings, folder: Path, port: int) -> Any:
     """The application behind its guard; NiceGUI is imported here and nowhere earlier."""
     # Read by NiceGUI when it is imported: it must not leave a folder where the user happens to be.
     os.environ["NICEGUI_STORAGE_PATH"] = str(folder)

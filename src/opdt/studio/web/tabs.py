@@ -19,7 +19,7 @@ from opdt.studio.web.uploads import Uploads
 
 if TYPE_CHECKING:
     from opdt.studio.session import Session
-    from opdt.studio.web.app import Settings
+    from opdt.studio.web.app import ServerSettings
     from opdt.studio.web.login import Gate
     from opdt.studio.web.page import Page
 
@@ -31,13 +31,13 @@ class Tabs:
 
     Parameters
     ----------
-    settings : Settings
+    settings : ServerSettings
     uploads : Uploads
     gate : Gate or None
         The login, if there is a password.
     """
 
-    def __init__(self, settings: Settings, uploads: Uploads, gate: Gate | None) -> None:
+    def __init__(self, settings: ServerSettings, uploads: Uploads, gate: Gate | None) -> None:
         self._settings = settings
         self._uploads = uploads
         self._gate = gate

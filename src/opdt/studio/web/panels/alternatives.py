@@ -14,10 +14,10 @@ from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.report import rule_report
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule
-from opdt.studio.outcome import Outcome
+from opdt.studio.outcome import RuleOutcome
 from opdt.studio.session import Session
 from opdt.studio.solver import ALTERNATIVES_WITHIN
-from opdt.studio.tables import Loaded, Part
+from opdt.studio.tables import Loaded, RowPart
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import judged, rule_parts
 from opdt.studio.web.sessions import listen
@@ -45,7 +45,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListedRules:
     """All that is said about a set of rules; made on a thread."""
 
     found: RashomonSet
@@ -90,7 +90,7 @@ class _Alternatives:
         self._within = _within(session.alternatives)
         self._page = 0
         self._revision = 0
-        self._listing: Listing | None = None
+        self._listing: ListedRules | None = None
         self._outdated = False
         self._view = AlternativesView(**self._state())
         self._view.on("ask", lambda: self._ask(self._within))
@@ -206,7 +206,7 @@ class _Alternatives:
         }
 
 
-def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work) -> Listing:
+def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work) -> ListedRules:
     """What is shown of a set of rules; blocks, so it is called on a thread."""
     assert work.label is not None
     split = loaded.split(work.label, held_out=work.held_out, seed=work.seed, ignored=work.ignored)
@@ -215,15 +215,15 @@ def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work
         Listed(each, _rows(own, each.rule, split.train), _verdict(each, split.held_out))
         for each in found.patterns
     )
-    return Listing(found, patterns, exchange_sentence(found))
+    return ListedRules(found, patterns, exchange_sentence(found))
 
 
-def _verdict(listed: Alternative, part: Part | None) -> Verdict:
+def _verdict(listed: Alternative, part: RowPart | None) -> Verdict:
     held = None if part is None else rule_report(listed.rule, part.source, part.labels)
     return judge(listed.evidence, held_out=held)
 
 
-def _rows(own: NDArray[np.bool_], rule: Rule, part: Part) -> tuple[str, ...]:
+def _rows(own: NDArray[np.bool_], rule: Rule, part: RowPart) -> tuple[str, ...]:
     other = rule.covers(part.source)
     more, fewer = int((other & ~own).sum()), int((own & ~other).sum())
     if not more and not fewer:
@@ -289,7 +289,7 @@ def _many(ways: int) -> str:
     return f"{'one other rule' if ways == 1 else f'{ways:,} other rules'} for the very same rows"
 
 
-def _parts(rule: Rule, outcome: Outcome | None) -> list[tuple[str, str]]:
+def _parts(rule: Rule, outcome: RuleOutcome | None) -> list[tuple[str, str]]:
     """The sentence, without the class where it is that of the rule."""
     parts = rule_parts(rule.to_english(), rule)
     if outcome is None or outcome.rule is None or outcome.rule.label != rule.label:

@@ -13,7 +13,7 @@ from opdt.studio.profiles import Profile
 from opdt.studio.readings import ORDERED
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
-from opdt.studio.web.panels.controls import Dropdown, Field
+from opdt.studio.web.panels.controls import Dropdown, NumberField
 from opdt.studio.web.theme import short, words
 from opdt.table import Role
 from opdt.table.roles import ColumnPlan
@@ -41,7 +41,7 @@ class ColumnRow:
         self._session, self._loaded, self._name = session, loaded, name
         self._shown: tuple[Any, ...] = ()
         self._box: Dropdown | None = None
-        self._order: Field | None = None
+        self._order: NumberField | None = None
         self._row = ui.element("tr")
         self._row.props["data-testid"] = "column"
         with self._row:
@@ -114,7 +114,7 @@ class ColumnRow:
     def _draw_why(self, plan: ColumnPlan) -> None:
         said = self._session.work.roles.get(self._name, "")
         if said.startswith(f"{ORDERED}:"):
-            self._order = order = Field(
+            self._order = order = NumberField(
                 said.removeprefix(f"{ORDERED}:"),
                 self._put_in_order,
                 testid="order",

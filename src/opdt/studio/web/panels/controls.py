@@ -135,7 +135,7 @@ class Tick:
             self._box.client.run_javascript(script)
 
 
-class Field(ui.element):
+class NumberField(ui.element):
     """A field to write in; `written` is told when it is left, or with every letter if `live`."""
 
     def __init__(

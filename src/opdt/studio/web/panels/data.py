@@ -12,7 +12,7 @@ from opdt.studio.profiles import Profile
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded, datasets
 from opdt.studio.web.panels.column_row import ColumnRow, say_reading
-from opdt.studio.web.panels.controls import Dropdown, Field
+from opdt.studio.web.panels.controls import Dropdown, NumberField
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import panel, short, words
 from opdt.studio.web.uploads import TABLE_ENDINGS, Complaint, Uploads, upload_button
@@ -38,7 +38,7 @@ class _DataPanel:
         self._view = self._first_view()
         self._drawn: Any = None
         self._rows: list[ColumnRow] = []
-        self._missing: Field | None = None
+        self._missing: NumberField | None = None
         with panel("Data", "data-panel", step=1):
             self._draw_sources(uploads, complain)
             self._reading = words("p", "Reading the table …", "studio-soft studio-small")
@@ -177,7 +177,7 @@ class _DataPanel:
         """A field for words that stand for no value, in all columns."""
         with ui.element("label").classes("studio-row studio-declared"):
             words("span", "Cells that mean that there is no value")
-            self._missing = Field(
+            self._missing = NumberField(
                 ", ".join(self._session.work.missing),
                 self._declare,
                 testid="missing-values",

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from opdt.rules import Op
-from opdt.studio.web.panels.controls import Dropdown, Field, Fold, Tick, press
+from opdt.studio.web.panels.controls import Dropdown, Fold, NumberField, Tick, press
 from opdt.studio.web.panels.features import Features
 from opdt.studio.web.theme import short, words
 from opdt.studio.work import Work
@@ -163,7 +163,7 @@ class DemandsPart:
             )
             opener.props["aria-expanded"] = "true" if self._open else "false"
             if self._open and not few:
-                Field(
+                NumberField(
                     "",
                     self._look_for,
                     label="Find the feature of the demand",

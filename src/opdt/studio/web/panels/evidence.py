@@ -9,7 +9,7 @@ from opdt.report.content import WrongRows
 from opdt.report.formats import format_seconds
 from opdt.solution import StopReason
 from opdt.studio.advance import Advance
-from opdt.studio.outcome import Outcome
+from opdt.studio.outcome import RuleOutcome
 from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import number
 from opdt.studio.web.panels.view import View
@@ -48,7 +48,7 @@ class _Wrong:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._part, self._page = "train", 0
-        self._outcome: Outcome | None = None
+        self._outcome: RuleOutcome | None = None
         self._view = WrongView(**self._state())
         self._view.on("part", self._choose)
         self._view.on("page", self._turn)
@@ -98,7 +98,7 @@ class _Wrong:
         }
 
 
-def wrong_parts(outcome: Outcome | None) -> dict[str, tuple[WrongRows, float]]:
+def wrong_parts(outcome: RuleOutcome | None) -> dict[str, tuple[WrongRows, float]]:
     """The wrong rows of each part, with the number of rows that the rule covers there."""
     if outcome is None:
         return {}

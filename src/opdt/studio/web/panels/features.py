@@ -14,7 +14,7 @@ from opdt.studio.work import Work
 BUILT_IN = {ALL: "every feature", NUMERIC: "numeric features", CATEGORICAL: "categories"}
 
 
-class Part(Protocol):
+class FeaturePart(Protocol):
     """A part of the panel; it may be drawn once there is a table."""
 
     def draw(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from opdt.report.formats import format_share
 from opdt.rules.counting import Stage
 from opdt.rules.export.prose import condition_in_words
-from opdt.studio.outcome import Outcome
+from opdt.studio.outcome import RuleOutcome
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.theme import COMPONENTS, short
 
@@ -17,7 +17,7 @@ class FunnelView(View, component=COMPONENTS / "studio_funnel.js"):
     """Bars of the rows, condition by condition."""
 
 
-def funnel_state(outcome: Outcome | None) -> dict[str, Any]:
+def funnel_state(outcome: RuleOutcome | None) -> dict[str, Any]:
     """What a `FunnelView` shows."""
     if outcome is None or not outcome.funnel:
         return {"stages": []}

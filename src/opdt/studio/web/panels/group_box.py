@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from opdt.studio.web.panels.controls import Field, press
+from opdt.studio.web.panels.controls import NumberField, press
 from opdt.studio.web.theme import short, words
 
 
-class Box:
+class GroupBox:
     """The head of a group: its name, which can be written, its size, and the way to delete it."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Box:
     ) -> None:
         self._zone = zone
         with ui.element("div").classes("know-head"):
-            self._field = Field(
+            self._field = NumberField(
                 name, rename, label="", testid="group-name", key=f"group-name {place}"
             )
             self._field.classes("know-name").props["title"] = "Click to rename"

@@ -9,9 +9,9 @@ from typing import Any
 from nicegui import run, ui
 
 from opdt.studio.web.panels.chips import Chip
-from opdt.studio.web.panels.controls import Field, Fold, number, press
+from opdt.studio.web.panels.controls import Fold, NumberField, number, press
 from opdt.studio.web.panels.features import BUILT_IN, Features
-from opdt.studio.web.panels.group_box import Box
+from opdt.studio.web.panels.group_box import GroupBox
 from opdt.studio.web.panels.grouping import Taken, new_name, put
 from opdt.studio.web.panels.suggestions import MAX_FEATURES, suggested_groups
 from opdt.studio.web.theme import short, words
@@ -32,7 +32,7 @@ class GroupsPart:
         self._features = features
         self._session = features.session
         self._chips: dict[Taken, Chip] = {}
-        self._boxes: list[Box] = []
+        self._boxes: list[GroupBox] = []
         self._fold = Fold("Groups", "groups")
         with self._fold.body:
             self._top = ui.element("div").classes("studio-row know-tools")
@@ -88,7 +88,7 @@ class GroupsPart:
         self._top.clear()
         with self._top:
             if many > PAGE:
-                Field(
+                NumberField(
                     self._sought,
                     self._look_for,
                     label="Find a feature",
@@ -224,13 +224,15 @@ class GroupsPart:
                         words("b", name)
                         words("span", f"{sizes[name]:,}", "studio-soft studio-number")
 
-    def _draw_group(self, place: int) -> Box:
+    def _draw_group(self, place: int) -> GroupBox:
         name, members = list(self._groups.items())[place]
         found = self._features.found(self._sought, members)
         zone = self._zone("know-group", lambda taken: self._move(taken, place), "group", "")
         zone.props["role"] = "group"
         with zone:
-            box = Box(zone, place, name, len(members), partial(self._rename, place), self._delete)
+            box = GroupBox(
+                zone, place, name, len(members), partial(self._rename, place), self._delete
+            )
             with ui.element("div").classes("know-members"):
                 for member in found[:PAGE]:
                     self._draw_chip((member, place))

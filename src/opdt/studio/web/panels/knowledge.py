@@ -8,7 +8,7 @@ from nicegui import ui
 
 from opdt.studio.session import Session
 from opdt.studio.web.panels.demands import DemandsPart
-from opdt.studio.web.panels.features import Features, Part
+from opdt.studio.web.panels.features import FeaturePart, Features
 from opdt.studio.web.panels.groups import GroupsPart
 from opdt.studio.web.panels.structure_editor import StructurePart
 from opdt.studio.web.sessions import listen
@@ -22,7 +22,7 @@ def knowledge_panel(session: Session) -> None:
         hint = words("p", "First open a table.", "studio-soft studio-small")
         whole = ui.element("div").classes("know")
         with whole:
-            parts: list[Part] = [
+            parts: list[FeaturePart] = [
                 GroupsPart(features),
                 StructurePart(features),
                 DemandsPart(features),

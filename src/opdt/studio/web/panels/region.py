@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdt.studio.outcome import Outcome
-from opdt.studio.regions import Axis, Region
+from opdt.studio.outcome import RuleOutcome
+from opdt.studio.regions import RegionAxis, RegionPicture
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.theme import COMPONENTS, short
 
@@ -16,7 +16,7 @@ class RegionView(View, component=COMPONENTS / "studio_region.js"):
     """Rows as marks by class, and the rule as a shaded region."""
 
 
-def region_state(outcome: Outcome | None) -> dict[str, Any]:
+def region_state(outcome: RuleOutcome | None) -> dict[str, Any]:
     """What a `RegionView` shows; columns of numbers and texts rather than points, to be short."""
     region = None if outcome is None else outcome.region
     if region is None:
@@ -42,7 +42,7 @@ def region_state(outcome: Outcome | None) -> dict[str, Any]:
     }
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
+def _axis(axis: RegionAxis) -> dict[str, Any]:
     asks = f"  ({axis.asks})" if axis.asks else ""
     return {
         "title": short(axis.name) + short(asks),
@@ -53,7 +53,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
     }
 
 
-def _description(region: Region) -> str:
+def _description(region: RegionPicture) -> str:
     inside = sum(each.covered for each in region.points)
     wrong = sum(each.covered and each.label > 0 for each in region.points)
     return (
@@ -63,7 +63,7 @@ def _description(region: Region) -> str:
     )
 
 
-def _note(region: Region) -> str:
+def _note(region: RegionPicture) -> str:
     parts = []
     if region.others:
         parts.append(f"Only rows on which also {short(region.others)}.")

@@ -9,7 +9,7 @@ from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_lift, format_seconds, format_share
 from opdt.solution import Status, StopReason
 from opdt.studio.advance import Advance
-from opdt.studio.outcome import Outcome
+from opdt.studio.outcome import RuleOutcome
 from opdt.studio.session import Session
 from opdt.studio.web.panels.funnel import FunnelView, funnel_state
 from opdt.studio.web.panels.region import RegionView, region_state
@@ -142,7 +142,7 @@ class _RulePanel:
         self._show_rule()
 
 
-def _told(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
+def _told(outcome: RuleOutcome, verdict: Verdict | None) -> dict[str, Any]:
     """What is said of an outcome."""
     solution = outcome.solution
     report = outcome.train
@@ -165,14 +165,14 @@ def _told(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
     }
 
 
-def _stopped(outcome: Outcome) -> str:
+def _stopped(outcome: RuleOutcome) -> str:
     solution = outcome.solution
     why = "stopped" if solution.stopped_by is not StopReason.TIME else "time is up"
     took = format_seconds(solution.seconds)
     return f"{why} after {took}: {'best so far' if outcome.rule else 'no rule yet'}"
 
 
-def _proof(outcome: Outcome) -> str:
+def _proof(outcome: RuleOutcome) -> str:
     solution = outcome.solution
     if solution.status is Status.OPTIMAL:
         return f"No allowed rule has a larger VI than {format_count(solution.value)}."
@@ -187,7 +187,7 @@ def _proof(outcome: Outcome) -> str:
     )
 
 
-def _again_words(stopped_by: StopReason, outcome: Outcome) -> str:
+def _again_words(stopped_by: StopReason, outcome: RuleOutcome) -> str:
     if stopped_by is not StopReason.TIME:
         return "Search again"
     longer = min(MAX_SECONDS, 2 * outcome.work.time_limit)
@@ -204,7 +204,7 @@ def _progress_words(advance: Advance) -> str:
     )
 
 
-def _parts(outcome: Outcome) -> list[dict[str, Any]]:
+def _parts(outcome: RuleOutcome) -> list[dict[str, Any]]:
     named = (
         ("Training rows", "train", outcome.train),
         ("Held-out rows", "held-out", outcome.held_out),

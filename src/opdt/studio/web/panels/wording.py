@@ -6,12 +6,16 @@ from opdt.report.formats import format_count, format_share
 from opdt.report.rows import sentence as as_sentence
 from opdt.rules import Rule
 from opdt.solution import Status
-from opdt.studio.outcome import Outcome
+from opdt.studio.outcome import RuleOutcome
 from opdt.studio.work import Work
-from opdt.verdict import Level, Verdict
+from opdt.verdict import Verdict, VerdictLevel
 
 # Green is for a rule that the rows speak for; that it is proven the best does not make it true.
-_TONES = {Level.SUPPORTED: "good", Level.WEAK: "open", Level.NOT_SUPPORTED: "bad"}
+_TONES = {
+    VerdictLevel.SUPPORTED: "good",
+    VerdictLevel.WEAK: "open",
+    VerdictLevel.NOT_SUPPORTED: "bad",
+}
 _AND, _THEN = " and ", ", then the class is "
 
 
@@ -27,7 +31,7 @@ def judged(verdict: Verdict | None) -> dict[str, str] | None:
     }
 
 
-def sentence_parts(outcome: Outcome) -> list[tuple[str, str]]:
+def sentence_parts(outcome: RuleOutcome) -> list[tuple[str, str]]:
     """The sentence in parts that follow each other without a gap, each with its kind.
 
     Kinds are "word" (If, and, then), "name" (of a feature), "test" (what is asked of it), "class",
@@ -71,7 +75,7 @@ def _starts(before: str, rule: Rule) -> list[tuple[int, int]]:
     return starts
 
 
-def advice(outcome: Outcome) -> str | None:
+def advice(outcome: RuleOutcome) -> str | None:
     """What to change where there is no rule; None where there is one."""
     if outcome.rule is not None:
         return None
