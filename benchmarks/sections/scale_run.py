@@ -24,10 +24,10 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from opdt.scale import (
     LocalScanner,
+    PartitionSource,
     Parts,
     Scanner,
-    Source,
-    Task,
+    ScanTask,
     Watch,
     discover_partitioned,
     open_scanner,
@@ -47,7 +47,7 @@ class Metered(Scanner):
         self.inner = inner
         self.passes: list[dict[str, Any]] = []
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PartitionSource]:
         """Those of the scanner."""
         return self.inner.sources()
 
@@ -60,7 +60,7 @@ class Metered(Scanner):
         """Those of the scanner."""
         return self.inner.bytes_read
 
-    def scan(self, task: Task, watch: Watch) -> Parts:
+    def scan(self, task: ScanTask, watch: Watch) -> Parts:
         """One pass, measured."""
         wall, cpu = time.perf_counter(), tree_seconds()
         read, moved = self.inner.bytes_read, self.inner.bytes_moved
@@ -88,20 +88,20 @@ class Metered(Scanner):
         return result
 
 
-def kind_of(task: Task) -> str:
+def kind_of(task: ScanTask) -> str:
     """What a pass is for."""
     if not isinstance(task, Pass):
         return "summary"
     return "count" if n_sets(task) else "refine"
 
 
-def n_sets(task: Task) -> int:
+def n_sets(task: ScanTask) -> int:
     """Sets of axes whose cells a pass counts."""
     works = task.works if isinstance(task, Pass) else ()
     return sum(len(work.sets) for work in works if isinstance(work, Count))
 
 
-def n_boxes(task: Task) -> int:
+def n_boxes(task: ScanTask) -> int:
     """Boxes that a pass refines."""
     works = task.works if isinstance(task, Pass) else ()
     return sum(len(work.boxes) for work in works if isinstance(work, (Sift, Fetch)))

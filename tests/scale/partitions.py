@@ -15,7 +15,7 @@ import pyarrow as pa
 from opdt.engines import get_engine
 from opdt.engines.search import Switches
 from opdt.problem import Problem, VolumeImpurity
-from opdt.scale import Parts, Scanner, Source, Task, Watch, discover_partitioned
+from opdt.scale import PartitionSource, Parts, Scanner, ScanTask, Watch, discover_partitioned
 from opdt.solution import Solution
 from opdt.table import Table
 from sorts import SORTS
@@ -36,10 +36,10 @@ class TableScanner(Scanner):
         self.tables = tables
         self.passes = 0
 
-    def sources(self) -> list[Source]:
-        return [Source(f"part {i}", table.schema) for i, table in enumerate(self.tables)]
+    def sources(self) -> list[PartitionSource]:
+        return [PartitionSource(f"part {i}", table.schema) for i, table in enumerate(self.tables)]
 
-    def scan(self, task: Task, watch: Watch) -> Parts:
+    def scan(self, task: ScanTask, watch: Watch) -> Parts:
         self.passes += 1
         columns = list(dict.fromkeys(task.columns))
         total = task.run(iter(()), -1)
