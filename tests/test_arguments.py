@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import opdt
-from opdt.arguments import is_partitioned, resolve_budget, resolve_size, resolve_table
+from opdt.arguments import resolve_budget, resolve_size
 from opdt.errors import InputError
+from opdt.problem.arguments import is_partitioned, resolve_table
 from opdt.solution import Budget
 
 

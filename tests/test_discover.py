@@ -14,11 +14,12 @@ import pyarrow as pa
 import pytest
 
 from clocks import Ending
-from opdt.arguments import resolve_budget, resolve_constraints, resolve_structure
+from opdt.arguments import resolve_budget
 from opdt.discovery import discover
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.errors import InputError, MemoryLimit
 from opdt.problem import Constraints, Structure, write_structure
+from opdt.problem.arguments import resolve_constraints, resolve_structure
 from opdt.rules import Condition, Rule
 from opdt.solution import Budget, Status, StopReason
 from opdt.table import Table, read_frame
@@ -157,7 +158,7 @@ def test_coding_ends_with_the_time(looks):
 
 
 def test_a_table_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("opdt.arguments.available", lambda: 50)
+    monkeypatch.setattr("opdt.problem.arguments.available", lambda: 50)
     with pytest.raises(
         MemoryLimit,
         match=r"^coding 6 rows of 3 columns needs about 72 bytes of memory and 50 bytes are free; ",

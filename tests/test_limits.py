@@ -48,7 +48,7 @@ def answer(code: str, timeout: float = 300) -> str:
 def test_coding_fits_or_is_refused(megabytes):
     told = answer(f"""
         import numpy as np
-        from opdt.arguments import resolve_table
+        from opdt.problem.arguments import resolve_table
         X = np.random.default_rng(0).random((400_000, 50))
         allow({megabytes})
         print(resolve_table(X, X[:, 0] > 0.9, None, None).n_rows)

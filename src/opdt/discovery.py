@@ -8,22 +8,20 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from opdt.arguments import (
-    Groups,
-    StructureLike,
-    is_partitioned,
-    require_pyarrow,
-    resolve_demands,
-    resolve_structure,
-    resolve_table,
-    start_clock,
-)
+from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.errors import UnsupportedProblem
 from opdt.problem import Constraints, Problem
-from opdt.problem.groups import check_groups
+from opdt.problem.arguments import (
+    Groups,
+    StructureLike,
+    build_problem,
+    is_partitioned,
+    require_pyarrow,
+    resolve_demands,
+)
 from opdt.solution import Budget, Clock, LimitReached, Solution
 from opdt.table import Table, open_source
 from opdt.table.labels import check_weights
@@ -55,7 +53,7 @@ def discover(
 
     Parameters
     ----------
-    X : data frame, 2-D array, mapping of columns, path of a CSV or Parquet file, or Table
+    X : data frame, 2-D array, mapping of columns, path of a CSV or Parquet file, Table or Problem
         One row per case. pandas, polars and Arrow tables are read as they are; text and
         category columns become categorical features, everything else numeric.
 
@@ -63,6 +61,8 @@ def discover(
         of paths, a dask DataFrame or a Spark DataFrame: it is searched where it lies, in a few
         passes over its partitions, to the same proven rule (engine "search").
         One file is read into memory, unless `memory_limit` is given.
+
+        A `Problem` says all that is said below about data and rules.
     y : array-like of shape (n_rows,), or str
         Labels, or the name of the column of `X` that holds them. Left out when X is a Table. For
         partitions always a name.
@@ -123,7 +123,6 @@ def discover(
     IF age >= 28 THEN ill | 0.75
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
-    demands = resolve_demands(objective, constraints, min_coverage, min_precision)
     chosen = get_engine(engine)
     if is_partitioned(X) or (memory_limit is not None and isinstance(X, (str, PathLike))):
         if chosen.name != "search":
@@ -136,16 +135,22 @@ def discover(
 
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
-            objective=objective, constraints=demands, sample_weight=sample_weight, roles=roles,
-            missing=missing, budget=clock,
+            objective=objective, sample_weight=sample_weight, roles=roles, missing=missing,
+            constraints=resolve_demands(objective, constraints, min_coverage, min_precision),
+            budget=clock,
         )  # fmt: skip
-    shape, file_groups = resolve_structure(structure, max_depth)
     try:
-        if not isinstance(X, Table):
+        if not isinstance(X, (Table, Problem)):
             X = open_source(X)  # a file is read in one go
             clock.check()
-        table = resolve_table(X, y, sample_weight, roles, clock, missing)
+        problem = build_problem(
+            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+            objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+            constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+            clock=clock,
+        )  # fmt: skip
     except LimitReached as stop:
+        demands = resolve_demands(objective, constraints, min_coverage, min_precision)
         return Solution.unfinished(
             may_be_empty=demands.min_coverage == 0,
             bound=1.0 if objective == "precision" else _most(X.n_rows, sample_weight),
@@ -154,18 +159,10 @@ def discover(
             engine=chosen.name,
             objective=objective,
         )
-    problem = Problem.build(
-        table,
-        structure=shape,
-        groups={**file_groups, **check_groups(groups)},
-        w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows
-        target=target,
-        constraints=demands,
-    )
-    plan = problem.noted(table.plan)
-    if objective == "precision":
+    plan = problem.noted(problem.table.plan)
+    if problem.best_in == "precision":
         return replace(most_precise(Pricer(problem, chosen, clock)), plan=plan)
-    return replace(chosen.solve(problem, clock), objective=objective, plan=plan)
+    return replace(chosen.solve(problem, clock), objective=problem.best_in, plan=plan)
 
 
 def _most(n_rows: int, sample_weight: Any) -> float:

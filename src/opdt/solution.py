@@ -197,6 +197,11 @@ class Clock:
         self._started = time.perf_counter()
         self._held = 0
 
+    @property
+    def n_threads(self) -> int:
+        """The number of threads to use."""
+        return self.budget.n_threads
+
     def elapsed(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self._started

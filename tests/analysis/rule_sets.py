@@ -11,8 +11,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from analysis.enumerated import arguments
 from naive import Naive
 from opdt.analysis.column_generation.loss import Loss
-from opdt.analysis.settings import build_problem
 from opdt.problem import Problem
+from opdt.problem.arguments import build_problem
 
 Rows = frozenset[int]
 

@@ -350,7 +350,6 @@ def test_a_set_comes_as_text_and_as_a_table() -> None:
         (top_rules, {"k": 0}, "'k' must be an int >= 1, got 0"),
         (top_rules, {"distinct": "cover"}, "'distinct' must be 'rows' or 'conditions'"),
         (top_rules, {"max_equivalents": -1}, "'max_equivalents' must be an int >= 0, got -1"),
-        (top_rules, {"depth": 2}, "'depth' is no argument of discover"),
         (diverse_rules, {"k": True}, "'k' must be an int >= 1, got True"),
         (diverse_rules, {"max_overlap": 1}, "'max_overlap' must be a number from 0 to below 1"),
         (diverse_rules, {"max_overlap": -0.1}, "'max_overlap' must be a number from 0 to below 1"),

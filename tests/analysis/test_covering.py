@@ -163,7 +163,6 @@ def test_a_rule_that_was_cut_short_is_the_last():
     [
         ({"max_rules": 0}, r"'max_rules' must be an int >= 1, got 0\."),
         ({"alpha": 2}, r"'alpha' must be a number between 0 and 1, got 2\."),
-        ({"depth": 2}, r"'depth' is no argument of discover"),
     ],
 )
 def test_bad_settings_are_refused_with_one_sentence(wrong, message):

@@ -120,7 +120,6 @@ def test_a_path_without_time_claims_nothing():
         (coverage_path, {"precisions": [1.5]}, "above 0 and at most 1, got 1.5"),
         (coverage_path, {"precisions": [None]}, "'precisions' must be numbers above 0, got None"),
         (coverage_path, {"engine": "bsccart"}, "'engine' 'bsccart' proves nothing"),
-        (coverage_path, {"depth": 3}, "'depth' is no argument of discover"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(function, arguments, words):

@@ -457,7 +457,6 @@ def test_a_p_value_is_never_shown_as_zero(p_value):
         ({"strata": [1, 2, 3, 4]}, "'strata' leaves nothing to permute"),
         ({"strata": "clinic"}, "clinic"),
         ({"weights_follow": "rows"}, "'weights_follow' must be 'features', 'labels' or None"),
-        ({"depth": 3}, "'depth' is no argument of discover"),
         ({"engine": "quantum"}, "'engine' 'quantum' is not known"),
     ],
 )

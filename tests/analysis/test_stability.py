@@ -288,7 +288,6 @@ def test_rules_that_are_not_proven_are_counted():
         ({"n_bootstrap": 0}, "'n_bootstrap' must be an int >= 1"),
         ({"level": 95}, "'level' must be a number between 0 and 1"),
         ({"seed": "a"}, "'seed' must be an int >= 0"),
-        ({"strata": [1, 2]}, "'strata' is no argument of discover"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(arguments, words):

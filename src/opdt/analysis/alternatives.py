@@ -10,10 +10,10 @@ condition, the first class), so they are the same every time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,12 +21,14 @@ from opdt.analysis.overlaps import check_overlap, rules_apart
 from opdt.analysis.ranking import Alternative, Alternatives, rank_rules
 from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
-from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
 from opdt.checks import check_choice, check_int, check_number, is_finite
-from opdt.problem import CodedRule, Measure, RowGains
+from opdt.errors import InputError
+from opdt.problem import CodedRule, Constraints, Measure, Problem, RowGains
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.problem.objective import as_written
 from opdt.solution import Budget, Clock, StopReason
+from opdt.table import Plan
 
 if TYPE_CHECKING:
     from opdt.engines.search import Searcher
@@ -51,17 +53,28 @@ def top_rules(
     k: int = 10,
     distinct: str = "rows",
     max_equivalents: int = 20,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
-    **settings: Unpack[Settings],
 ) -> Alternatives:
     """The k best rules, exactly, ties decided.
 
     Parameters
     ----------
     X, y
-        The data, as `discover` takes them.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     k : int
         How many rules; fewer come back if there are no more with a positive VI (with a minimum
         coverage: no more at all).
@@ -71,11 +84,11 @@ def top_rules(
         the others are its `equivalents`. `"conditions"`: they have different conditions.
     max_equivalents : int
         How many equivalents of a rule are listed at most.
-    time_limit, n_jobs, budget
+    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
+        What rules there are, as in `discover`.
+    time_limit, n_jobs, memory_limit, budget
         Limits on everything together, as in `discover`.
-    **settings
-        `max_depth`, `w`, `structure`, `groups`, `target`, `constraints`, `sample_weight`,
-        `roles`: as in `discover`.
 
     Returns
     -------
@@ -92,8 +105,13 @@ def top_rules(
     k = check_int("k", k)
     check_choice("distinct", distinct, DISTINCT)
     most = check_int("max_equivalents", max_equivalents, 0)
-    clock = start_clock(budget, time_limit, n_jobs)
-    searcher = _searcher(X, y, settings)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    searcher = _searcher(problem)
     found = searcher.list_rules(k, by_rows=distinct == "rows", budget=clock)
     if distinct == "rows":
         ranked = found.representatives()
@@ -113,10 +131,21 @@ def diverse_rules(
     max_overlap: float = 0.5,
     overlap: str = "share",
     max_equivalents: int = 20,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
-    **settings: Unpack[Settings],
 ) -> Alternatives:
     """The best rule, the best that differs from it, the best that differs from both, and so on.
 
@@ -126,7 +155,7 @@ def diverse_rules(
     Parameters
     ----------
     X, y
-        The data, as `discover` takes them.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     k : int
         How many rules; fewer come back if no other rule of positive VI keeps the limit.
     max_overlap : float
@@ -136,8 +165,8 @@ def diverse_rules(
         whatever their classes. `"share"`: rows in both / rows of the smaller one, which is 1 for
         a rule within another. `"jaccard"`: rows in both / rows in either, which is small for a
         small rule within a large one, so that half of the best rule may well come second.
-    max_equivalents, time_limit, n_jobs, budget, **settings
-        As in `top_rules`.
+    max_equivalents
+        As in `top_rules`, and so are all other arguments.
 
     Returns
     -------
@@ -155,8 +184,13 @@ def diverse_rules(
     k = check_int("k", k)
     limit = check_overlap(max_overlap, overlap)
     most = check_int("max_equivalents", max_equivalents, 0)
-    clock = start_clock(budget, time_limit, n_jobs)
-    searcher = _searcher(X, y, settings)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    searcher = _searcher(problem)
     ranked, overlaps, stopped = rules_apart(searcher, clock, k, limit, overlap)
     rules = tuple(
         replace(rule, overlap=share)
@@ -173,17 +207,28 @@ def rashomon_set(
     within: float = 0.01,
     within_rows: float | None = None,
     cap: int = 10_000,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
-    **settings: Unpack[Settings],
 ) -> RashomonSet:
     """All rules that are nearly as good as the best one, and what they have in common.
 
     Parameters
     ----------
     X, y
-        The data, as `discover` takes them.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     within : float
         A rule belongs to the set if its VI is at least (1 - within) × optimum.
     within_rows : float, optional
@@ -191,8 +236,8 @@ def rashomon_set(
     cap : int
         The largest number of rules to list. If the set has more, the first `cap` in the
         documented order are listed, and `rest_at_most` says what the others are worth at most.
-    time_limit, n_jobs, budget, **settings
-        As in `top_rules`.
+    max_depth, w, structure, groups, …
+        All other arguments are as in `top_rules`.
 
     Returns
     -------
@@ -211,17 +256,27 @@ def rashomon_set(
     (('age', 'pulse'),)
     """
     cap = check_int("cap", cap)
-    clock = start_clock(budget, time_limit, n_jobs)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     share, rows = _within("within", within, 1), None
     if within_rows is not None:
         rows = _within("within_rows", within_rows, math.inf)
-    return collect_set(_searcher(X, y, settings), clock, share, rows, cap)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    return collect_set(_searcher(problem), clock, share, rows, cap)
 
 
-def _searcher(X: Any, y: Any, settings: Settings) -> Searcher:
+def _searcher(problem: Problem) -> Searcher:
     from opdt.engines.search import Searcher
 
-    return Searcher(build_problem(X, y, **settings))
+    if problem.best_in == "precision":
+        raise InputError(
+            "rules are listed in the order of their VI, but the problem asks for the most precise "
+            "one; build it with the objective 'vi' or 'coverage'."
+        )
+    return Searcher(problem)
 
 
 # -- other ways to say it ------------------------------------------------------------------------

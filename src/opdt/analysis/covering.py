@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from opdt.analysis.counts import with_verdicts
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.resampling import resampled
-from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
 from opdt.checks import check_int
 from opdt.engines import Engine, get_engine
-from opdt.problem import Problem
+from opdt.problem import Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.rules import Rule, RuleList
 from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.table import Plan
 from opdt.verdict import Evidence, Verdict, judge
 
 LEAST_REST = 1e-3  # the share of all weight below which the rows that are left do not count
@@ -107,11 +109,22 @@ def sequential_covering(
     alpha: float | None = None,
     n_permutations: int = 999,
     seed: int = 0,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | Clock | None = None,
-    **settings: Unpack[Settings],
 ) -> Covering:
     """A list of rules, each the best one on the rows that no rule before it covers.
 
@@ -121,9 +134,10 @@ def sequential_covering(
     Parameters
     ----------
     X, y
-        As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight`, `roles`, `engine`,
-        `time_limit`, `n_jobs` and `budget`. Constraints hold for each rule; a share of rows is
+        The data, as `discover` takes them; or a `Problem` in the place of X.
+    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
+        What rules there are, as in `discover`. Constraints hold for each rule; a share of rows is
         one of the rows that are left. Time is for all rules together.
     max_rules : int, optional
         The largest number of rules; no limit if None.
@@ -154,14 +168,16 @@ def sequential_covering(
     ELSE IF age < 60 THEN mid
     ELSE old
     """
-    clock = start_clock(budget, time_limit, n_jobs)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     most = None if max_rules is None else check_int("max_rules", max_rules)
-    problem = build_problem(X, y, **settings)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
     test = None
     if alpha is not None:
         test = {"alpha": alpha, "n_permutations": n_permutations, "seed": seed}
-        # The table has its weights and roles already.
-        test |= {name: settings[name] for name in _OF_A_SEARCH if name in settings}  # type: ignore[literal-required]
     walk = _CoveringWalk(problem, get_engine(engine), clock, test)
     steps: list[CoveringStep] = []
     ended_by, rejected = Ending.MAX_RULES, None
@@ -189,9 +205,6 @@ def weights_of_default(
     Those of the rows that are left, unless these weigh next to nothing.
     """
     return rest if rest.sum() > LEAST_REST * everything.sum() else everything
-
-
-_OF_A_SEARCH = ("max_depth", "w", "structure", "groups", "target", "constraints")
 
 
 class _CoveringWalk:
@@ -260,7 +273,7 @@ class _CoveringWalk:
         budget = replace(self._clock.budget, seconds=seconds)
         if self._test is None:
             return self._engine.solve(rest, budget), None
-        weights = self._problem.table.weights
-        table = replace(rest.table, weights=None if weights is None else weights[self.left])
-        test = permutation_test(table, engine=self._engine, budget=budget, **self._test)
+        # With their weights, which may follow the labels.
+        left = self._problem.take(np.flatnonzero(self.left))
+        test = permutation_test(left, engine=self._engine, budget=budget, **self._test)
         return test.solution, test.p_value

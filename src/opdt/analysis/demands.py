@@ -12,22 +12,24 @@ each coverage need not, because errors count as covered rows. So both are search
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Unpack
+from typing import Any
 
 from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
-from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.errors import InputError
+from opdt.problem import Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Budget, Solution, StopReason
+from opdt.table import Plan
 from opdt.verdict import Evidence
 
 COVERAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -146,25 +148,37 @@ def precision_path(
     y: Any = None,
     *,
     coverages: Sequence[float] = COVERAGES,
+    max_depth: int | None = None,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
-    **settings: Unpack[Settings],
 ) -> DemandPath:
     """The most precise rule of each minimum coverage, each proven.
 
     Parameters
     ----------
     X, y
-        As in `discover`, and so are all arguments that are not listed here: `max_depth`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight` and `roles`.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     coverages : sequence of float or int
         The least coverages: shares of the rows, or whole numbers of rows. Those below the
         `min_coverage` of the constraints count as that.
+    max_depth, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
+        What rules there are, as in `discover`.
     engine : str or Engine
         One that proves its answers.
-    time_limit, n_jobs, budget
+    time_limit, n_jobs, memory_limit, budget
         Limits on the whole path, as in `discover`.
 
     Returns
@@ -185,7 +199,13 @@ def precision_path(
     >>> path.at(0.2).errors
     0.0
     """
-    pricer = _pricer(X, y, engine, budget, time_limit, n_jobs, settings)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    pricer = Pricer(problem, engine, clock)
     levels = [_coverage(each, pricer) for each in _listed("coverages", coverages)]
     if pricer.problem.constraints.min_coverage:
         own = Fraction(pricer.problem.limits.min_covered, pricer.total)
@@ -202,24 +222,33 @@ def coverage_path(
     y: Any = None,
     *,
     precisions: Sequence[float] = PRECISIONS,
+    max_depth: int | None = None,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
-    **settings: Unpack[Settings],
 ) -> DemandPath:
     """The rule that covers most rows of its class for each minimum precision, each proven.
 
     Parameters
     ----------
     X, y
-        As in `discover`, and so are all arguments that are not listed here: `max_depth`,
-        `structure`, `groups`, `target`, `constraints`, `sample_weight` and `roles`.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     precisions : sequence of float
         The least precisions, above 0 and at most 1. Those below the `min_precision` of the
         constraints count as that.
-    engine, time_limit, n_jobs, budget
-        As in `precision_path`.
+    max_depth, structure, groups, …
+        All other arguments are as in `precision_path`.
 
     Returns
     -------
@@ -236,7 +265,13 @@ def coverage_path(
                70 %        8       2     75.0 %    88.9 %  not supported  IF age >= 21 THEN ill
                90 %        2       0    100.0 %    22.2 %  not supported  IF age >= 50 THEN ill
     """
-    pricer = _pricer(X, y, engine, budget, time_limit, n_jobs, settings)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    pricer = Pricer(problem, engine, clock)
     own = as_written(pricer.problem.constraints.min_precision)
     levels = [max(_precision(each), own) for each in _listed("precisions", precisions)]
 
@@ -245,20 +280,6 @@ def coverage_path(
         return own.solution(Fraction(1), own.solve(Fraction(1)))
 
     return _trace("coverage", pricer, levels, solve)
-
-
-def _pricer(
-    X: Any,
-    y: Any,
-    engine: str | Engine,
-    budget: Budget | None,
-    time_limit: float | None,
-    n_jobs: int | None,
-    settings: Settings,
-) -> Pricer:
-    clock = start_clock(budget, time_limit, n_jobs)
-    settings["w"] = 1
-    return Pricer(build_problem(X, y, **settings), engine, clock)
 
 
 def _trace(

@@ -24,16 +24,17 @@ from typing import Any
 
 from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.analysis.envelope import Ceiling, crossing
-from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import Tracer
-from opdt.arguments import Groups, StructureLike, start_clock
+from opdt.arguments import start_clock
 from opdt.checks import check_int, check_number, check_share_or_end
 from opdt.engines import Engine
 from opdt.engines.prices import Line, Pricer
-from opdt.problem import Constraints
+from opdt.problem import Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Budget, StopReason
+from opdt.table import Plan
 from opdt.verdict import Evidence, judge
 
 
@@ -163,12 +164,16 @@ def pareto_frontier(
     structure: StructureLike = None,
     groups: Groups | None = None,
     target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    roles: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
 ) -> ParetoFrontier:
     """The most correct rows for every number of errors, each with its rule and proven.
@@ -176,18 +181,19 @@ def pareto_frontier(
     Parameters
     ----------
     X, y
-        The data, as `discover` takes them.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     max_errors : float, optional
         The largest number of errors of interest; the frontier ends there.
     max_points : int, optional
         Stop when so many points are known, those of the weight path included, which are found
         first; then come the widest gaps.
-    max_depth, structure, groups, target, constraints, sample_weight, roles
+    max_depth, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
         What rules there are, as in `discover`. Without a `target` a point is the best over all
         classes, and the rules may point to different ones.
     engine : str or Engine
         One that proves its answers.
-    time_limit, n_jobs, budget
+    time_limit, n_jobs, memory_limit, budget
         Limits on the whole frontier, as in `discover`.
 
     Returns
@@ -208,19 +214,12 @@ def pareto_frontier(
     >>> frontier.at(1).correct, frontier.with_precision(0.9).errors
     (3.0, 0.0)
     """
-    clock = start_clock(budget, time_limit, n_jobs)
-    problem = build_problem(
-        X,
-        y,
-        w=1,
-        max_depth=max_depth,
-        structure=structure,
-        groups=groups,
-        target=target,
-        constraints=constraints,
-        sample_weight=sample_weight,
-        roles=roles,
-    )
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
     most = math.inf if max_points is None else check_int("max_points", max_points)
     pricer = Pricer(problem, engine, clock)
     limit = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)

@@ -32,10 +32,10 @@ from opdt.analysis.groups_importance import (
     FeatureImportance,
     table_importance,
 )
-from opdt.arguments import resolve_table
 from opdt.checks import check_choice, check_int, check_share, check_share_or_end
 from opdt.errors import InputError
 from opdt.problem import FeatureGroups
+from opdt.problem.arguments import resolve_table
 from opdt.problem.groups import CATEGORICAL, NUMERIC
 from opdt.table import Column, Kind
 

@@ -16,15 +16,16 @@ from fractions import Fraction
 from typing import Any
 
 from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
-from opdt.analysis.settings import build_problem
 from opdt.analysis.tracing import NOTHING, Trace, Tracer, value_at
-from opdt.arguments import Groups, StructureLike, start_clock
+from opdt.arguments import start_clock
 from opdt.engines import Engine
 from opdt.engines.prices import Line, Pricer, as_price
 from opdt.errors import InputError
-from opdt.problem import Constraints
+from opdt.problem import Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.rules import Rule
 from opdt.solution import Budget, Solution, Status, StopReason
+from opdt.table import Plan
 from opdt.verdict import Evidence
 
 
@@ -201,12 +202,16 @@ def weight_path(
     structure: StructureLike = None,
     groups: Groups | None = None,
     target: Any = None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    roles: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
 ) -> WeightPath:
     """The best rule of every price of an error, with the proof.
@@ -214,15 +219,16 @@ def weight_path(
     Parameters
     ----------
     X, y
-        The data, as `discover` takes them.
+        The data, as `discover` takes them; or a `Problem` in the place of X.
     w_max : float
         The last price of interest; all prices from 1 to infinity by default.
-    max_depth, structure, groups, target, constraints, sample_weight, roles
+    max_depth, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
         What rules there are, as in `discover`. Without a `target` the path is the best over all
         classes, and its rules may point to different ones.
     engine : str or Engine
         One that proves its answers.
-    time_limit, n_jobs, budget
+    time_limit, n_jobs, memory_limit, budget
         Limits on the whole path, as in `discover`. A path that is cut short is true as far as it
         goes: it says what is proven, and bounds the rest.
 
@@ -248,20 +254,13 @@ def weight_path(
     >>> path.at(1.5).value, path.at(7).rule == path.segments[1].rule
     (3.5, True)
     """
-    clock = start_clock(budget, time_limit, n_jobs)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     w_end = as_price("w_max", w_max, infinite=True)
-    problem = build_problem(
-        X,
-        y,
-        w=1,
-        max_depth=max_depth,
-        structure=structure,
-        groups=groups,
-        target=target,
-        constraints=constraints,
-        sample_weight=sample_weight,
-        roles=roles,
-    )
+    problem = Problem.of(
+        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
     pricer = Pricer(problem, engine, clock)
     return trace_path(pricer, w_end)
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.repeats import Repeats, Tell
-from opdt.analysis.settings import Settings, build_problem
 from opdt.analysis.shuffling import Shuffler
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
@@ -21,9 +20,11 @@ from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise, price_of_ties
 from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError, OpdtWarning
-from opdt.problem import Objective, Problem
+from opdt.problem import Constraints, Objective, Problem
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.problem.objective import as_written
 from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.table import Plan
 from opdt.verdict import Verdict, format_p_value, judge
 
 
@@ -118,13 +119,24 @@ def permutation_test(
     early_stop: bool = True,
     weights_follow: str | None = None,
     keep_values: bool = False,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
     objective: str = "vi",
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
     progress: Tell = None,
-    **settings: Unpack[Settings],
 ) -> PermutationTest:
     """The p-value of the best rule of a table, with the search for it taken into account.
 
@@ -136,9 +148,12 @@ def permutation_test(
     Parameters
     ----------
     X, y
-        As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `min_coverage`, `min_precision`, `constraints`,
-        `sample_weight`, `roles`, `engine`, `time_limit`, `n_jobs` and `budget`. Time and threads
+        The data, as `discover` takes them; or a `Problem` in the place of X.
+    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
+        What rules there are, as in `discover`.
+    engine, time_limit, n_jobs, memory_limit, budget
+        As in `discover`. Time and threads
         are for all searches together, nodes and memory for each.
     n_permutations : int
         The smallest p-value is 1 / (1 + n_permutations).
@@ -191,9 +206,14 @@ def permutation_test(
     >>> print(test.solution.rule, "| p =", test.p_value)
     IF age < 39.5 THEN False | p = 0.01
     """
-    clock = start_clock(budget, time_limit, n_jobs)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     plan, chosen = _plan(n_permutations, alpha, early_stop, keep_values), get_engine(engine)
-    problem = build_problem(X, y, objective, **settings)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    objective = problem.best_in
     if objective == "precision":
         if keep_values:
             raise InputError(

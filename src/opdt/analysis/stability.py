@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.resampling import draw_counts, resampled
-from opdt.analysis.settings import Settings, build_problem
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
-from opdt.problem import CodedRule, Problem
+from opdt.problem import CodedRule, Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.condition import format_value
 from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.table import Plan
 
 
 class RuleForm(NamedTuple):
@@ -170,13 +171,24 @@ def stability(
     n_bootstrap: int = 200,
     seed: int = 0,
     level: float = 0.95,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
     objective: str = "vi",
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
     engine: str | Engine = "search",
     time_limit: float | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     budget: Budget | None = None,
     progress: Tell = None,
-    **settings: Unpack[Settings],
 ) -> Stability:
     """How the best rule changes when the rows are drawn again, with replacement.
 
@@ -187,9 +199,12 @@ def stability(
     Parameters
     ----------
     X, y
-        As in `discover`, and so are all arguments that are not listed here: `max_depth`, `w`,
-        `structure`, `groups`, `target`, `min_coverage`, `min_precision`, `constraints`,
-        `sample_weight`, `roles`, `engine`, `time_limit`, `n_jobs` and `budget`. Time and threads
+        The data, as `discover` takes them; or a `Problem` in the place of X.
+    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+sample_weight, roles, missing
+        What rules there are, as in `discover`.
+    engine, time_limit, n_jobs, memory_limit, budget
+        As in `discover`. Time and threads
         are for all searches together, nodes and memory for each. After a time limit the
         bootstraps done so far are reported.
     n_bootstrap : int
@@ -215,8 +230,13 @@ def stability(
     >>> found.features, found.same_form
     ({'age': 1.0}, 0.98)
     """
-    clock = start_clock(budget, time_limit, n_jobs)
-    problem = build_problem(X, y, objective, **settings)
+    clock = start_clock(budget, time_limit, n_jobs, memory_limit)
+    problem = Problem.of(
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+    )  # fmt: skip
+    objective = problem.best_in
     checked = check_share("level", level)
     total, first = check_int("n_bootstrap", n_bootstrap), check_int("seed", seed, 0)
     chosen = get_engine(engine)

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.arguments import resolve_table
 from opdt.errors import InputError
+from opdt.problem.arguments import resolve_table
 from opdt.problem.lifting import class_code
 from opdt.problem.objective import volume_impurity
 from opdt.rules import Op, Rule

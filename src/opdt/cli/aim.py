@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from opdt.arguments import LEAST_COVERAGE
 from opdt.cli import options as opt
 from opdt.cli.source import class_of
 from opdt.errors import InputError
+from opdt.problem.arguments import LEAST_COVERAGE
 from opdt.problem.lifting import RARER, RAREST
 from opdt.report.formats import format_share
 from opdt.solution import Solution

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opdt.arguments import require_pyarrow
 from opdt.cli.mark import SEPARATORS, check_marked, write_marked
 from opdt.errors import InputError, first_line
+from opdt.problem.arguments import require_pyarrow
 from opdt.rules import Rule, RuleSet
 from opdt.table import column_names, read_frame
 from opdt.table.places import is_remote

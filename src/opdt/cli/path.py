@@ -147,9 +147,9 @@ def _check_outputs(json_out: Path | None, plot: Path | None, data: str) -> bool:
 
 def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: float | None) -> str:
     """What is listed: "frontier", or the best rules of an objective."""
-    from opdt.arguments import OBJECTIVES
     from opdt.checks import check_choice
     from opdt.errors import InputError
+    from opdt.problem.arguments import OBJECTIVES
 
     if frontier and w_max is not None:
         raise InputError("'--w-max' has no meaning beside '--frontier'; use '--max-errors'.")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdt.arguments import is_partitioned, require_pyarrow
 from opdt.cli.source import STDIN, missing_of, roles_of
 from opdt.errors import InputError
 from opdt.machine import format_size
 from opdt.optional import require
+from opdt.problem.arguments import is_partitioned, require_pyarrow
 from opdt.solution import Solution
 from opdt.table import Plan, Table
 

@@ -97,7 +97,7 @@ def build_table(
     plan: Plan | None = None,
 ) -> Table:
     """The table of a file's columns; those of a plan are read as it says."""
-    from opdt.arguments import resolve_table
+    from opdt.problem.arguments import resolve_table
 
     names = [name for name in source.names if name != target]
     if plan is None:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opdt.arguments import StructureLike, is_partitioned, require_pyarrow, start_clock
+from opdt.arguments import start_clock
 from opdt.discovery import discover
 from opdt.engines import Engine
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows, weighed
 from opdt.problem import Constraints
+from opdt.problem.arguments import StructureLike, is_partitioned, require_pyarrow
 from opdt.rules import Rule, RuleSet
 from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
 from opdt.solution import Budget, Clock, Solution, Status

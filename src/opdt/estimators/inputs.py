@@ -17,9 +17,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from opdt.arguments import is_partitioned
 from opdt.errors import InputError
 from opdt.problem import class_code
+from opdt.problem.arguments import is_partitioned
 from opdt.problem.lifting import RAREST
 from opdt.table import Table, column_names, read_frame
 from opdt.table.frames import check_rows, from_values

@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opdt.analysis.covering import Covering, CoveringStep, sequential_covering, weights_of_default
-from opdt.arguments import StructureLike, start_clock
+from opdt.arguments import start_clock
 from opdt.engines import Engine
 from opdt.estimators.inputs import check_predict
 from opdt.estimators.several import checked_table, renamed, welcoming
 from opdt.problem import Constraints
+from opdt.problem.arguments import StructureLike
 from opdt.rules import RuleList
 from opdt.table import column_names
 

@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opdt.analysis.column_generation import RuleSetSolution, best_rule_set
-from opdt.arguments import StructureLike, start_clock
+from opdt.arguments import start_clock
 from opdt.errors import InputError
 from opdt.estimators.inputs import check_predict
 from opdt.estimators.several import checked_table, renamed, welcoming
 from opdt.problem import Constraints
+from opdt.problem.arguments import StructureLike
 from opdt.rules import RuleSet
 from opdt.solution import Status
 from opdt.table import column_names

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from opdt.analysis.choosing import best_lines, most_correct, price_grid
 from opdt.analysis.counts import counts_on
 from opdt.analysis.path import trace_path
-from opdt.analysis.settings import build_problem
-from opdt.arguments import StructureLike, resolve_constraints, resolve_table, start_clock
+from opdt.arguments import start_clock
 from opdt.discovery import discover
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
@@ -27,6 +26,7 @@ from opdt.estimators.classifier import OPDTClassifier
 from opdt.estimators.folds import FoldRows, FoldScores, drawn_folds, given_folds, scaled
 from opdt.estimators.inputs import check_fit, weighed
 from opdt.problem import Constraints, class_code
+from opdt.problem.arguments import StructureLike, build_problem, resolve_constraints, resolve_table
 from opdt.problem.lifting import RAREST
 from opdt.problem.objective import as_written
 from opdt.rules import Rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from opdt.arguments import resolve_table
 from opdt.estimators.inputs import check_fit, take_rows, weighed
+from opdt.problem.arguments import resolve_table
 from opdt.rules import Rule
 from opdt.table import Table
 from opdt.table.labels import check_weights

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdt.arguments import resolve_constraints, resolve_structure, resolve_table
 from opdt.engines.tree import SplitTree, TreeNode, opposite
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of
@@ -25,6 +24,7 @@ from opdt.plot.words import (
     wrap,
 )
 from opdt.problem import FeatureGroups, Problem, Structure, VolumeImpurity
+from opdt.problem.arguments import resolve_constraints, resolve_structure, resolve_table
 from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.problem.lifting import lift_condition
 from opdt.problem.objective import volume_impurity

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ from opdt.problem.objective import (
 from opdt.problem.structure import Structure
 from opdt.rules import Op, Rule
 from opdt.table import Kind, Plan, Table
+
+if TYPE_CHECKING:
+    from opdt.problem.arguments import StructureLike
 
 Conditions = tuple[CodedCondition, ...]
 
@@ -89,6 +92,56 @@ class Problem:
     constraints: Constraints = field(default_factory=Constraints)
     # The codes that `in` conditions on a feature of many levels may hold; by the rows if left out.
     frequent: Mapping[int, tuple[int, ...]] | None = None
+    # What the rule is to be best in: "vi"; "precision", at any price; "coverage", at the price 1.
+    best_in: str = "vi"
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        max_depth: int | None = None,
+        w: float = 10.0,
+        structure: StructureLike = None,
+        groups: Mapping[str, Iterable[str]] | None = None,
+        target: Any = None,
+        objective: str = "vi",
+        min_coverage: float | None = None,
+        min_precision: float | None = None,
+        constraints: Constraints | Mapping[str, Any] | None = None,
+        sample_weight: Any = None,
+        roles: Mapping[str, str] | Plan | None = None,
+        missing: Any = None,
+    ) -> Problem:
+        """The problem that `opdt.discover` solves with these arguments.
+
+        All functions that search take it in the place of the data: what is asked several times
+        is then read and coded once. A problem in the place of the data comes back as it is.
+
+        Parameters
+        ----------
+        X, y, max_depth, w, structure, groups, target, objective, min_coverage, min_precision, \
+constraints, sample_weight, roles, missing
+            As in `opdt.discover`; partitions are not taken.
+
+        Examples
+        --------
+        >>> from opdt import discover, top_rules
+        >>> problem = Problem.of({"age": [25, 31, 47, 52]}, ["well", "well", "ill", "ill"],
+        ...                      target="ill", max_depth=1)
+        >>> print(discover(problem).rule)
+        IF age >= 40 THEN ill
+        >>> len(top_rules(problem))
+        2
+        """
+        from opdt.problem.arguments import build_problem
+
+        return build_problem(
+            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+            objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+            constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
+        )  # fmt: skip
 
     @classmethod
     def build(
@@ -158,12 +211,8 @@ class Problem:
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """The problem of some rows, as if no other row had been read."""
-        return Problem(
-            self.table.take(rows),
-            self.structure,
-            self.groups,
-            self.objective.take(rows),
-            self.constraints,
+        return replace(
+            self, table=self.table.take(rows), objective=self.objective.take(rows), frequent=None
         )
 
     def _changed(self, name: str, value: Any) -> Problem:

@@ -11,9 +11,9 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from opdt.arguments import resolve_demands
 from opdt.errors import InputError
 from opdt.problem import Constraints
+from opdt.problem.arguments import resolve_demands
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule, RuleList, RuleSet
 from opdt.solution import Solution

@@ -176,7 +176,7 @@ class Subject:
     @classmethod
     def of(cls, model: Any, settings: Mapping[str, Any] | None) -> Subject:
         """The subject of a fitted estimator, or of a solution and what was asked."""
-        from opdt.arguments import resolve_structure
+        from opdt.problem.arguments import resolve_structure
 
         solution = model if isinstance(model, Solution) else getattr(model, "solution_", None)
         if not isinstance(solution, Solution):

@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from opdt.arguments import (
-    Groups,
-    StructureLike,
-    resolve_demands,
-    resolve_structure,
-    start_clock,
-)
+from opdt.arguments import start_clock
 from opdt.counts import RuleCounts
 from opdt.engines.precision import most_precise
 from opdt.engines.search import Switches
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike, resolve_demands, resolve_structure
 from opdt.problem.evidence import count_rules
 from opdt.problem.groups import check_groups
 from opdt.rules.lazy import check_lazy, lazy_kind

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from opdt.analysis.alternatives import RashomonSet, rashomon_set
 from opdt.analysis.permutation import PermutationTest, permutation_test
 from opdt.analysis.repeats import RepeatProgress
-from opdt.arguments import resolve_constraints
 from opdt.engines.search import Searcher
 from opdt.errors import InputError
 from opdt.problem import Problem
+from opdt.problem.arguments import resolve_constraints
 from opdt.problem.lifting import class_code
 from opdt.problem.objective import volume_impurity
 from opdt.solution import Budget, Progress, Solution

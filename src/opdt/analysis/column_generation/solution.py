@@ -12,11 +12,11 @@ import numpy as np
 from opdt.analysis.column_generation.loss import Loss, check_price
 from opdt.analysis.column_generation.run import ClassRun, Counts, Incumbent, generate
 from opdt.analysis.counts import with_verdicts
-from opdt.analysis.settings import build_problem
-from opdt.arguments import Groups, StructureLike, resolve_table, start_clock
+from opdt.arguments import start_clock
 from opdt.checks import check_int
 from opdt.errors import InputError
 from opdt.problem import CodedRule, Constraints, Problem
+from opdt.problem.arguments import Groups, StructureLike, build_problem, resolve_table
 from opdt.problem.evidence import evidence_of, evidence_of_rows
 from opdt.rules import RuleSet
 from opdt.solution import Budget, Clock, Status, StopReason

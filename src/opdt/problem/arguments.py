@@ -1,0 +1,258 @@
+"""The arguments that say what is searched, in all their spellings, as the objects they mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from opdt.checks import check_choice, is_whole
+from opdt.errors import InputError, MemoryLimit, first_line
+from opdt.machine import available, cores, refuse_beyond
+from opdt.optional import require
+from opdt.problem.constraints import Constraints
+from opdt.problem.groups import check_groups
+from opdt.problem.problem import Problem
+from opdt.problem.structure import Structure
+from opdt.problem.structure_file import read_structure
+from opdt.rules.lazy import lazy_kind
+from opdt.table import Plan, Source, Table, open_source
+from opdt.table.places import is_remote
+from opdt.table.read import split_inside
+from opdt.table.sparse import SparseSource
+
+StructureLike = Structure | Sequence[str] | str | Path | None
+Groups = Mapping[str, Iterable[str]]
+
+# Bytes of each cell of a coded table at least, and of each row of a column while it is coded; what
+# is smaller than the last is not worth a look at the memory.
+CODE_BYTES, WORKING_BYTES, LARGE = 4, 32, 1 << 26
+TOO_LARGE = "take fewer rows or columns, or let files be read in pieces by 'memory_limit'"
+
+# What a rule is to be best in.
+OBJECTIVES = ("vi", "precision", "coverage")
+# The least coverage of the most precise rule where none is given: without one it would be a row.
+LEAST_COVERAGE = 0.05
+
+
+class Watch(Protocol):
+    """Ends the coding of data; see `opdt.solution.Clock`."""
+
+    def check(self) -> None:
+        """Raise where a limit is reached."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads to use."""
+
+
+def resolve_table(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    roles: Mapping[str, str] | Plan | None,
+    clock: Watch | None = None,
+    missing: Any = None,
+) -> Table:
+    """The table of the data, or the table given, which nothing may be added to.
+
+    The clock's limits end the coding of the data with `Expired`; what does not fit into memory is
+    refused.
+    """
+    if is_partitioned(X):
+        raise InputError(
+            "'X' lies in partitions, but this needs all rows in memory; only discover and "
+            "OPDTClassifier take partitions."
+        )
+    if not isinstance(X, Table):
+        asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing}
+        return _coded(open_source(X), y, asked, clock)
+    for name, given in (
+        ("y", y), ("sample_weight", sample_weight), ("roles", roles), ("missing", missing)
+    ):  # fmt: skip
+        if given is not None:
+            raise InputError(
+                f"'{name}' cannot be given beside a Table, which has its own; "
+                "put it into Table.build."
+            )
+    return X
+
+
+def _coded(source: Source, y: Any, asked: Mapping[str, Any], clock: Watch | None) -> Table:
+    n_rows, n_columns = source.n_rows, len(source.names)
+    threads = cores() if clock is None else clock.n_threads
+    what = f"coding {n_rows:,} rows of {n_columns:,} columns"
+    dense = 0 if isinstance(source, SparseSource) else n_rows * n_columns * CODE_BYTES
+    working = n_rows * threads * WORKING_BYTES  # a column for each thread
+
+    def watch() -> None:
+        if clock is not None:
+            clock.check()
+        if dense > LARGE:
+            refuse_beyond(working, _free(), what, TOO_LARGE)
+
+    refuse_beyond(dense, _free(), what, TOO_LARGE)
+    try:
+        return Table.build(source, y, watch=watch, threads=threads, **asked)
+    except MemoryLimit:
+        raise
+    except MemoryError as error:
+        said = first_line(error)
+        raise MemoryLimit(
+            f"{what} needs more memory than there is ({said}); {TOO_LARGE}."
+        ) from None
+
+
+def _free() -> float:
+    free = available()
+    return float("inf") if free is None else free
+
+
+def resolve_structure(
+    structure: StructureLike, max_depth: int | None = None
+) -> tuple[Structure, Groups]:
+    """The structure meant by any of its spellings, and the groups a structure file brings."""
+    groups: Groups = {}
+    if isinstance(structure, (str, Path)):
+        content = read_structure(structure)
+        structure, groups = content.structure, content.groups or {}
+    if max_depth is not None and not is_whole(max_depth):  # the structure knows the ends
+        raise InputError(f"'max_depth' must be an int >= 1 or None, got {max_depth!r}.")
+    if structure is None:
+        return Structure.free(2 if max_depth is None else int(max_depth)), groups
+    if not isinstance(structure, Structure):
+        if not isinstance(structure, Sequence):
+            raise InputError(
+                "'structure' must be a Structure, a list of group names or the path of a "
+                f"structure file, got {type(structure).__name__}."
+            )
+        structure = Structure.levels(*structure)
+    if max_depth is not None and max_depth != structure.depth:
+        raise InputError(
+            f"'max_depth' is {max_depth}, but the structure has depth {structure.depth}; "
+            "leave 'max_depth' out or make them agree."
+        )
+    return structure, groups
+
+
+def resolve_constraints(constraints: Constraints | Mapping[str, Any] | None) -> Constraints:
+    """Constraints from a mapping of their arguments, as they stand in files and grids."""
+    if constraints is None or isinstance(constraints, Constraints):
+        return constraints or Constraints()
+    if not isinstance(constraints, Mapping):
+        raise InputError(
+            "'constraints' must be a Constraints object or a mapping of its arguments, "
+            f"got {type(constraints).__name__}."
+        )
+    known = Constraints.__dataclass_fields__
+    unknown = [name for name in constraints if name not in known]
+    if unknown:
+        raise InputError(f"'constraints' has no {unknown[0]!r}; it has {', '.join(known)}.")
+    return Constraints(**constraints)
+
+
+def resolve_demands(
+    objective: Any,
+    constraints: Constraints | Mapping[str, Any] | None,
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+) -> Constraints:
+    """The constraints of a search for this objective, with the short way of giving two of them."""
+    check_choice("objective", objective, OBJECTIVES)
+    demands = resolve_constraints(constraints)
+    for name, value in (("min_coverage", min_coverage), ("min_precision", min_precision)):
+        if value is None:
+            continue
+        if getattr(demands, name):
+            raise InputError(f"'{name}' is given twice, in 'constraints' too; drop one.")
+        changed: dict[str, Any] = {name: value}
+        demands = replace(demands, **changed)
+    if objective == "precision" and not demands.min_coverage:
+        if min_coverage is not None:
+            raise InputError(
+                f"'min_coverage' must be above 0 to ask for the most precise rule, "
+                f"got {min_coverage!r}."
+            )
+        demands = replace(demands, min_coverage=LEAST_COVERAGE)
+    if objective == "coverage" and not demands.min_precision and demands.max_errors is None:
+        raise InputError(
+            "objective 'coverage' needs a 'min_precision' above 0 or 'max_errors', or else the "
+            "rule that covers all rows is the best; give one."
+        )
+    return demands
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether the rows lie in several places: a pattern, a folder, a list of paths, Dask, Spark.
+
+    A path that is a file is one file, whatever letters it is spelt with. A `Scanner` of
+    `opdt.scale` is known by its methods.
+    """
+    if isinstance(X, (str, os.PathLike)):
+        path, inside = split_inside(os.fspath(X))
+        if inside is not None:
+            return False
+        if is_remote(path):  # where '?' begins what is asked for
+            return "*" in path or path.endswith("/")
+        return os.path.isdir(path) or (
+            not os.path.exists(path) and any(letter in path for letter in "*?[")
+        )
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(isinstance(path, (str, os.PathLike)) for path in X)
+    if callable(getattr(type(X), "scan", None)) and hasattr(type(X), "sources"):
+        return True
+    return lazy_kind(X) is not None
+
+
+def require_pyarrow() -> None:
+    """Refuse partitions where pyarrow, which reads them, is not installed."""
+    require("pyarrow", "parquet", "reading partitions")
+
+
+def build_problem(
+    X: Any,
+    y: Any = None,
+    *,
+    max_depth: int | None = None,
+    w: float = 10.0,
+    structure: StructureLike = None,
+    groups: Groups | None = None,
+    target: Any = None,
+    objective: str = "vi",
+    min_coverage: float | None = None,
+    min_precision: float | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    roles: Mapping[str, str] | Plan | None = None,
+    missing: Any = None,
+    clock: Watch | None = None,
+) -> Problem:
+    """See `Problem.of`; the clock's limits end the coding of the data."""
+    if isinstance(X, Problem):
+        given = {name: value for name, value in locals().items() if name not in ("X", "clock")}
+        return _alone(X, given)
+    demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+    shape, file_groups = resolve_structure(structure, max_depth)
+    problem = Problem.build(
+        resolve_table(X, y, sample_weight, roles, clock, missing),
+        structure=shape,
+        groups={**file_groups, **check_groups(groups)},
+        w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows
+        target=target,
+        constraints=demands,
+    )
+    return replace(problem, best_in=objective)
+
+
+def _alone(problem: Problem, given: Mapping[str, Any]) -> Problem:
+    """A problem that is given as it is, which nothing may be added to."""
+    usual = {"w": 10.0, "objective": "vi"}
+    for name, value in given.items():
+        if value is not None and not (name in usual and value == usual[name]):
+            raise InputError(
+                f"'{name}' cannot be given beside a Problem, which has its own; "
+                "put it into Problem.of."
+            )
+    return problem
