@@ -45,18 +45,18 @@ Found = Callable[[Table, int], Rule | None]
 # -- methods ---------------------------------------------------------------------------------
 
 
-def by_vi(table: Table, seed: int, *, w: float | None, target: Any) -> Rule | None:
+def by_vi(table: Table, seed: int, *, w: float | None, label: Any) -> Rule | None:
     """The largest VI; without a price that at which all rows together are worth nothing."""
     if w is None:
         share = float((table.labels == class_code(table, "rarest")).mean())
         w = round(1 / (1 - share), 6)
-    return discover(table, w=w, target=target, time_limit=SECONDS).rule
+    return discover(table, w=w, label=label, time_limit=SECONDS).rule
 
 
 def by_precision(table: Table, seed: int, *, least: float) -> Rule | None:
     """The most precise rule of the rarer class that covers so much."""
     asked: dict[str, Any] = {"objective": "precision", "min_coverage": least}
-    return discover(table, target="rarest", time_limit=SECONDS, **asked).rule
+    return discover(table, label="rarest", time_limit=SECONDS, **asked).rule
 
 
 def by_baseline(table: Table, seed: int, *, name: str, **settings: Any) -> Rule | None:
@@ -84,11 +84,11 @@ def most_precise(rules: Iterable[Rule], table: Table) -> Rule | None:
 
 RARE = "rarest"
 METHODS: dict[str, Found] = {
-    "VI, all classes, w = 10": partial(by_vi, w=10.0, target=None),
-    "VI, w = 10": partial(by_vi, w=10.0, target=RARE),
-    "VI, w = 5": partial(by_vi, w=5.0, target=RARE),
-    "VI, w = 2": partial(by_vi, w=2.0, target=RARE),
-    "VI, w = 1 / (1 - base rate)": partial(by_vi, w=None, target=RARE),
+    "VI, all classes, w = 10": partial(by_vi, w=10.0, label=None),
+    "VI, w = 10": partial(by_vi, w=10.0, label=RARE),
+    "VI, w = 5": partial(by_vi, w=5.0, label=RARE),
+    "VI, w = 2": partial(by_vi, w=2.0, label=RARE),
+    "VI, w = 1 / (1 - base rate)": partial(by_vi, w=None, label=RARE),
     "precision, 2 % of the rows": partial(by_precision, least=0.02),
     "precision, 5 % of the rows": partial(by_precision, least=0.05),
     "precision, 10 % of the rows": partial(by_precision, least=0.10),

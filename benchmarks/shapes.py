@@ -64,7 +64,7 @@ def child(case: Case, options: argparse.Namespace, source: Path) -> Record:
         "kind": case.kind,
         "size": case.size if options.scale == 1 else shrunk(case.size, options.scale),
         "seed": SEED,
-        "arguments": {"max_depth": case.depth, "w": case.w, "target": case.target},
+        "arguments": {"max_depth": case.depth, "w": case.w, "label": case.label},
         "limit": limit,
         "threads": THREADS,
         "memory": int(options.memory * GB),
@@ -119,7 +119,7 @@ def run_cases(log: Log, options: argparse.Namespace, sources: dict[str, Path]) -
         for _ in range(options.repeat):
             for code, source in sources.items():
                 record = measured(case, options, source)
-                log.add("shapes", code=code, target=case.target, **facts, **record)
+                log.add("shapes", code=code, label=case.label, **facts, **record)
                 print(f"  {code}: {sentence(record)}", flush=True)
 
 

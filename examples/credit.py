@@ -38,7 +38,7 @@ print(f"{len(used)} of {X.shape[1]} columns may be used")
 held = np.zeros(len(X), dtype=bool)
 held[np.random.default_rng(1).permutation(len(X))[:300]] = True
 train, test = (X[~held], y[~held]), (X[held], y[held])
-solution = opdt.discover(*train, structure=["account", "loan"], groups=groups, target="good", w=10)
+solution = opdt.discover(*train, structure=["account", "loan"], groups=groups, label="good", w=10)
 print(solution.rule)
 print(solution.status, "| VI", solution.value)
 
@@ -46,7 +46,7 @@ print(solution.status, "| VI", solution.value)
 # What does the restriction cost? Without it the best rule of two conditions has this VI, and uses this:
 
 # %%
-free = opdt.discover(*train, target="good", w=10)
+free = opdt.discover(*train, label="good", w=10)
 print(free.rule, "| VI", free.value)
 
 # %% [markdown]
@@ -56,7 +56,7 @@ print(free.rule, "| VI", free.value)
 # for every price at once, on the loans it was found on:
 
 # %%
-path = weight_path(*train, structure=["account", "loan"], groups=groups, target="good")
+path = weight_path(*train, structure=["account", "loan"], groups=groups, label="good")
 print(path)
 ax = plot.trade_off(path.segments)
 ax.figure.savefig("path.png", dpi=110, facecolor="white")

@@ -37,7 +37,7 @@ held = np.zeros(len(X), dtype=bool)
 held[np.random.default_rng(0).permutation(len(X))[:230]] = True
 rules = {}
 for label in ("diabetic", "healthy"):
-    solution = opdt.discover(X[~held], y[~held], target=label, w=5)
+    solution = opdt.discover(X[~held], y[~held], label=label, w=5)
     rules[label] = solution.rule
     print(solution.rule, "|", solution.status)
     print(opdt.rule_report(solution.rule, X[held], y[held], w=5))
@@ -50,7 +50,7 @@ for label in ("diabetic", "healthy"):
 
 # %%
 for label in ("diabetic", "healthy"):
-    test = permutation_test(X[~held], y[~held], target=label, w=5, n_permutations=199)
+    test = permutation_test(X[~held], y[~held], label=label, w=5, n_permutations=199)
     print(f"{label}: p = {test.p_value:.3f}")
 
 # %% [markdown]

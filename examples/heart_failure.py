@@ -31,7 +31,7 @@ known = X.drop(columns="follow_up_days")
 held = np.zeros(len(X), dtype=bool)
 held[np.random.default_rng(0).permutation(len(X))[:90]] = True
 demands = {"directions": {"age": "<", "serum_creatinine": "<", "ejection_fraction": ">="}}
-model = opdt.OPDTClassifier(max_depth=3, w=4, target="survived", constraints=demands)
+model = opdt.OPDTClassifier(max_depth=3, w=4, label="survived", constraints=demands)
 model.fit(known[~held], y[~held])
 print(model.rule_)
 print(model.status_)

@@ -50,7 +50,7 @@ def entangled(rng: np.random.Generator, depth: int, *, vi: bool, one_way: bool =
         table,
         structure=Structure.free(depth),
         w=2,
-        target=1,
+        label=1,
         constraints=Constraints(directions=dict.fromkeys(table.names, ">=") if one_way else {}),
     )
     return problem if vi else problem.with_gains(gains, 1)

@@ -91,7 +91,7 @@ def small_problems(
     constraints = random_constraints(rng, table, chosen, structure.depth)
     target = rng.choice(table.classes.tolist()) if rng.random() < 0.4 else None
     problem = Problem.build(
-        table, structure=structure, groups=groups, w=w, target=target, constraints=constraints
+        table, structure=structure, groups=groups, w=w, label=target, constraints=constraints
     )
     if gains:
         return problem.with_gains(random_gains(rng, n_rows), int(rng.integers(len(table.classes))))

@@ -51,7 +51,7 @@ def table():
 )
 def test_the_same_rule_comes_from_any_table(read):
     X = read(DATA)
-    solution = discover(X, None if isinstance(X, Table) else LABELS, target="ill", engine=EXACT)
+    solution = discover(X, None if isinstance(X, Table) else LABELS, label="ill", engine=EXACT)
     assert solution.rule == OLD
     assert (solution.value, solution.bound, solution.status) == (3, 3, Status.OPTIMAL)
     assert (solution.covered, solution.errors, solution.precision) == (3, 0, 1)
@@ -59,7 +59,7 @@ def test_the_same_rule_comes_from_any_table(read):
 
 
 def test_the_default_engine_finds_it_too():
-    assert discover(DATA, LABELS, target="ill").rule == OLD
+    assert discover(DATA, LABELS, label="ill").rule == OLD
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -67,13 +67,13 @@ def test_files_are_read_and_labels_may_be_a_column(tmp_path, ending):
     path = tmp_path / f"data.{ending}"
     frame = pl.DataFrame({**DATA, "state": LABELS})
     frame.write_csv(path) if ending == "csv" else frame.write_parquet(path)
-    assert discover(path, "state", target="ill", engine=EXACT).rule == OLD
-    assert discover(str(path), "state", target="ill", engine=EXACT).rule == OLD
+    assert discover(path, "state", label="ill", engine=EXACT).rule == OLD
+    assert discover(str(path), "state", label="ill", engine=EXACT).rule == OLD
 
 
 def test_an_array_has_numbered_columns():
     X = np.array([[25, 1], [31, 2], [47, 1], [52, 2]])
-    solution = discover(X, [0, 0, 1, 1], target=1, max_depth=1, engine=EXACT)
+    solution = discover(X, [0, 0, 1, 1], label=1, max_depth=1, engine=EXACT)
     assert str(solution.rule) == "IF x0 >= 40 THEN 1"
 
 
@@ -82,7 +82,7 @@ def test_weights_and_kinds_are_passed_on():
     solution = discover(
         data,
         LABELS,
-        target="ill",
+        label="ill",
         engine=EXACT,
         sample_weight=[1, 1, 5, 1, 1, 1],
         roles={"ward": "categorical"},
@@ -95,7 +95,7 @@ def test_weights_and_kinds_are_passed_on():
 
 def test_constraints_are_passed_on():
     asked = {"forbidden": ["age"], "max_errors": 0}
-    solution = discover(DATA, LABELS, target="ill", engine=EXACT, constraints=asked)
+    solution = discover(DATA, LABELS, label="ill", engine=EXACT, constraints=asked)
     # Of smokers with bmi >= 24.5 both are ill; no rule without errors covers three.
     assert str(solution.rule) == "IF smoker == 'yes' AND bmi >= 24.5 THEN ill"
     assert solution.value == 2
@@ -103,7 +103,7 @@ def test_constraints_are_passed_on():
 
 def test_an_engine_object_is_used_as_it_is():
     engine = ExhaustiveEngine(max_rules=10**9)
-    assert discover(DATA, LABELS, target="ill", engine=engine).rule == OLD
+    assert discover(DATA, LABELS, label="ill", engine=engine).rule == OLD
 
 
 def test_a_time_limit_is_kept():
@@ -144,7 +144,7 @@ def test_the_time_runs_from_the_call(monkeypatch, tmp_path):
     late = discover(path, "state", engine=EXACT, time_limit=5)
     assert (late.rule, late.bound, late.seconds) == (None, 6, 7)
     assert late.stopped_by is StopReason.TIME
-    in_time = discover(path, "state", target="ill", engine=EXACT, time_limit=10)
+    in_time = discover(path, "state", label="ill", engine=EXACT, time_limit=10)
     assert (in_time.rule, in_time.seconds) == (OLD, 7)
 
 
@@ -184,7 +184,7 @@ def test_a_clock_in_the_place_of_a_budget_runs_on(monkeypatch, table):
     monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
     clock = Budget(seconds=5).start()
     now[0] = 4.0
-    assert discover(table, engine=EXACT, target="ill", budget=clock).seconds == 4
+    assert discover(table, engine=EXACT, label="ill", budget=clock).seconds == 4
     now[0] = 6.0
     assert discover(table, engine=EXACT, budget=clock).stopped_by is StopReason.TIME
 
@@ -219,7 +219,7 @@ def test_a_structure_file_brings_its_groups(tmp_path, kind):
     structure, groups = resolve_structure(kind(path))
     assert structure == Structure.levels("cat", "body")
     assert {name: list(group) for name, group in groups.items()} == {"body": ["bmi"]}
-    solution = discover(DATA, LABELS, target="ill", engine=EXACT, structure=path)
+    solution = discover(DATA, LABELS, label="ill", engine=EXACT, structure=path)
     assert solution.rule.features == ("smoker", "bmi")
 
 
@@ -227,7 +227,7 @@ def test_groups_given_beside_a_file_come_before_those_in_it(tmp_path):
     path = tmp_path / "structure.toml"
     write_structure(path, Structure.levels("body"), {"body": ["bmi"]})
     solution = discover(
-        DATA, LABELS, target="ill", engine=EXACT, structure=path, groups={"body": ["age"]}
+        DATA, LABELS, label="ill", engine=EXACT, structure=path, groups={"body": ["age"]}
     )
     assert solution.rule == OLD
 
@@ -257,7 +257,7 @@ def test_groups_given_beside_a_file_come_before_those_in_it(tmp_path):
         ({"structure": ["kat"]}, "there is no group 'kat'; did you mean 'cat'"),
         ({"groups": ["age"]}, "`groups` must map group names to lists of feature names, got list"),
         ({"groups": {"body": "age"}}, "group 'body' must be a list of feature names, got 'age'"),
-        ({"target": "dead"}, "class 'dead' does not occur in the labels"),
+        ({"label": "dead"}, "class 'dead' does not occur in the labels"),
         ({"w": 0}, "'w' must be a finite number >= 1"),
         (
             {"constraints": ["once"]},

@@ -160,7 +160,7 @@ def test_no_fewer_rules_are_counted_than_there_are(problem):
 
 def test_rules_are_counted_as_the_structure_allows():
     table = opdt.Table.build({"a": [1, 2, 3, 4], "c": ["x", "y", "x", "y"]}, [0, 0, 1, 1])
-    one = Problem.build(table, structure=opdt.Structure.free(1), target=1)
+    one = Problem.build(table, structure=opdt.Structure.free(1), label=1)
     assert one.n_rules == (1 + 2 * 3 + 2 * 2, 1 + 2 + 2 * 2)
     both = Problem.build(table, structure=opdt.Structure.free(1))
     assert both.n_rules[0] == 2 * one.n_rules[0]
@@ -205,9 +205,9 @@ def test_a_strong_pattern_is_usually_called_supported():
         y = np.where(np.random.default_rng(seed).random(300) < 0.05, ~fires, fires)
         train, rest = ({name: values[part] for name, values in X.items()}
                        for part in (slice(200), slice(200, None)))  # fmt: skip
-        solution = opdt.discover(train, y[:200], w=3, target=True)
+        solution = opdt.discover(train, y[:200], w=3, label=True)
         new = holdout_report(solution.rule, rest, y[200:])
-        test = permutation_test(train, y[:200], w=3, target=True, n_permutations=19, n_jobs=1)
+        test = permutation_test(train, y[:200], w=3, label=True, n_permutations=19, n_jobs=1)
         for name, verdict in (
             ("training", solution.verdict),
             ("held out", judge(solution.evidence, held_out=new)),
@@ -225,13 +225,13 @@ def test_a_few_rows_without_an_error_are_not_supported(rows, share):
     X = {f"x{at}": draw.permutation(n) for at in range(6)}
     y = np.where(X["x0"] < rows, True, (X["x0"] % round(1 / share)) == 1)
     only = {"directions": {"x0": "<"}, "required": ["x0"], "max_errors": 0}
-    solution = opdt.discover(X, y, target=True, max_depth=1, constraints=only)
+    solution = opdt.discover(X, y, label=True, max_depth=1, constraints=only)
     assert (solution.status, solution.covered) == ("optimal", rows)
     assert solution.verdict.level is VerdictLevel.NOT_SUPPORTED
 
 
 def test_a_rule_for_all_rows_says_nothing():
-    solution = opdt.discover({"a": [1, 2, 3, 4, 5]}, [0, 1, 1, 1, 1], w=1.5, max_depth=1, target=1)
+    solution = opdt.discover({"a": [1, 2, 3, 4, 5]}, [0, 1, 1, 1, 1], w=1.5, max_depth=1, label=1)
     assert judge(Evidence(counted(5, 4, 5, 4), 10, 10)).reason.endswith("so that it says nothing")
     assert solution.verdict.level is VerdictLevel.NOT_SUPPORTED
 
@@ -316,12 +316,12 @@ def test_every_alternative_has_the_evidence_of_its_own_rows(weights):
 
 def test_a_later_rule_of_a_list_answers_for_the_choice_of_those_before():
     X, y = noisy()
-    found = sequential_covering(X, y, w=3, max_rules=3, target="ill")
+    found = sequential_covering(X, y, w=3, max_rules=3, label="ill")
     assert len(found.steps) > 1
-    assert found.steps[0].verdict == opdt.discover(X, y, w=3, target="ill").verdict
+    assert found.steps[0].verdict == opdt.discover(X, y, w=3, label="ill").verdict
     table = opdt.Table.build(X, y)
     free = opdt.Structure.free(2)
-    n_rules, n_forms = Problem.build(table, structure=free, w=3, target="ill").n_rules
+    n_rules, n_forms = Problem.build(table, structure=free, w=3, label="ill").n_rules
     for place, step in enumerate(found.steps, 1):
         assert step.evidence.n_rules == n_rules**place
         assert step.evidence.n_forms == n_forms**place
@@ -331,7 +331,7 @@ def test_a_later_rule_of_a_list_answers_for_the_choice_of_those_before():
 
 def test_a_rule_set_is_judged_as_one_of_all_sets():
     X, y = noisy()
-    found = best_rule_set(X, y, target="ill", max_rules=2)
+    found = best_rule_set(X, y, label="ill", max_rules=2)
     assert len(found.rule_set.rules) == len(found.verdicts) == 2
     first = found.of_rules[0]
     assert found.evidence.n_rules == first.n_rules**2

@@ -23,7 +23,7 @@ def solve(X: np.ndarray, y: np.ndarray, request: dict[str, Any]) -> dict[str, An
     table = Table.build(X, y)
     structure = Structure.free(request["depth"])
     began = time.perf_counter()
-    problem = Problem.build(table, structure=structure, w=request["w"], target=request["label"])
+    problem = Problem.build(table, structure=structure, w=request["w"], label=request["label"])
     engine = MIPEngine(solver="highs", formulation="path", warm_start=False)
     solution = engine.solve(problem, Budget(seconds=request["limit"], threads=2))
     return {

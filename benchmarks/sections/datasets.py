@@ -65,7 +65,7 @@ def measure(
     seconds, solution = timed(lambda: solve(table, depth, settings, limit=limit), repeats)
     if limit is None:
         record["each"] = sum(
-            timed(lambda: solve(table, depth, settings, target=label), repeats)[0]  # noqa: B023
+            timed(lambda: solve(table, depth, settings, label=label), repeats)[0]  # noqa: B023
             for label in table.classes
         )
     return record | {

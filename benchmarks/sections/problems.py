@@ -38,13 +38,13 @@ def solve(
     depth: int,
     settings: Settings,
     *,
-    target: Any = None,
+    label: Any = None,
     limit: float | None = None,
     threads: int | None = None,
     w: float | None = None,
 ) -> Solution:
     """From the coded table to the audited solution."""
     problem = Problem.build(
-        table, structure=Structure.free(depth), w=settings.w if w is None else w, target=target
+        table, structure=Structure.free(depth), w=settings.w if w is None else w, label=label
     )
     return SearchEngine().solve(problem, Budget(seconds=limit, threads=threads or settings.threads))

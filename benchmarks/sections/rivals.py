@@ -58,17 +58,17 @@ def run(log: Log, settings: Settings) -> None:
                 for depth in (2, 3):
                     for label in entry.classes or (None,):
                         record = compare(rival, table, depth, label, settings)
-                        target = None if label is None else str(classes[label])
-                        log.add("rivals", rival=name, depth=depth, target=target, **record)
-                        tell(name, record, depth, target)
+                        wanted = None if label is None else str(classes[label])
+                        log.add("rivals", rival=name, depth=depth, label=wanted, **record)
+                        tell(name, record, depth, wanted)
 
 
-def tell(name: str, record: Record, depth: int, target: str | None) -> None:
+def tell(name: str, record: Record, depth: int, wanted: str | None) -> None:
     """Print one comparison."""
     theirs = short(record["theirs"]) if record["finished"] else f"not in {record['limit']:g} s"
     ratio = record["theirs"] / record["ours"]
     print(
-        f"  depth {depth}, {target or 'both classes'}: opdt {short(record['ours'])}, "
+        f"  depth {depth}, {wanted or 'both classes'}: opdt {short(record['ours'])}, "
         f"{name} {theirs} ({'' if record['finished'] else 'more than '}{ratio:.3g} ×)",
         flush=True,
     )
@@ -84,16 +84,16 @@ def compare(
         "w": settings.w,
         "limit": settings.rival_limit,
     }
-    solve(table, depth, settings, target=label)  # compiles, and is not timed
-    solve(table, depth, settings, target=label, threads=1)
+    solve(table, depth, settings, label=label)  # compiles, and is not timed
+    solve(table, depth, settings, label=label, threads=1)
     answers: list[Record] = []
     ours, alone = [], []
     for _ in range(settings.rounds):
         if not answers or (answers[-1]["finished"] and answers[-1]["seconds"] < 10):
             answers.append(rival.ask(request))
-        seconds, solution = timed(lambda: solve(table, depth, settings, target=label))
+        seconds, solution = timed(lambda: solve(table, depth, settings, label=label))
         ours.append(seconds)
-        alone.append(timed(lambda: solve(table, depth, settings, target=label, threads=1))[0])
+        alone.append(timed(lambda: solve(table, depth, settings, label=label, threads=1))[0])
     last = answers[-1]
     return {
         "ours": median(ours),

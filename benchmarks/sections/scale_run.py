@@ -186,7 +186,7 @@ def main() -> None:
         scanner = Metered(inner)
         started, cpu = time.perf_counter(), tree_seconds()
         solution = discover_partitioned(
-            scanner, TARGET, target=CLASS, max_depth=int(depth), budget=limit
+            scanner, TARGET, label=CLASS, max_depth=int(depth), budget=limit
         )
         record = {
             "rule": str(solution.rule),

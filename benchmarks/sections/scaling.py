@@ -52,7 +52,7 @@ def measure(
                 table,
                 int(point["depth"]),
                 settings,
-                target=1,
+                label=1,
                 w=point["w"],
                 limit=settings.scaling_limit,
             )

@@ -24,7 +24,7 @@ class Case:
     size: Record
     depth: int = 2
     w: float = 10.0
-    target: int | None = None
+    label: int | None = None
     limit: float = 60.0
     aim: float | None = None
     aim_memory: float | None = None
@@ -52,7 +52,7 @@ def cases(data: Path | None) -> list[Case]:
     rare2 = planted(2_000_000, 100, 2, 0.001, 0.95, 0.00205, dtype="float32")
     rare3 = {**rare2, "conditions": 3}
     several = {"rows": 50_000, "columns": 20, "coverage": 0.1, "inside": 0.95}
-    fraud: Record = {"kind": "binary", "w": 3, "target": 1}
+    fraud: Record = {"kind": "binary", "w": 3, "label": 1}
     folder = str(data) if data else None
     return [
         Case("1", "100 × 20,000 numbers, noise 20 %", "planted",
@@ -64,15 +64,15 @@ def cases(data: Path | None) -> list[Case]:
         Case("3", "100,000 × 2,000 ones and zeros", size={**ones, "sparse": False}, aim=5, **fraud),
         Case("4a", "the same, CSR", size={**ones, "sparse": True}, aim=30, **fraud),
         Case("4b", "500,000 × 2,000, CSR, 1 %", size={**thin, "sparse": True}, aim=30, **fraud),
-        Case("5a", "500,000 rows, 5,000 and 1,000 levels", "levels", text, w=3, target=1, aim=10,
+        Case("5a", "500,000 rows, 5,000 and 1,000 levels", "levels", text, w=3, label=1, aim=10,
              aim_memory=2 * GB),
         Case("5b", "the same, both classes", "levels", text, w=3, aim_memory=2 * GB),
         Case("6a", "30,000 × 23 rounded numbers", "classification", made, 3, aim=4),
         Case("6b", "the same", "classification", made, 4, limit=240, aim=180),
         Case("7", "1,000,000 × 50 numbers", "planted", million, 3, limit=120, aim=40),
-        Case("8a", "2,000,000 × 100, 0.3 % positive", "planted", rare2, target=1, limit=120,
+        Case("8a", "2,000,000 × 100, 0.3 % positive", "planted", rare2, label=1, limit=120,
              aim=30),
-        Case("8b", "as 8a, three conditions", "planted", rare3, 3, target=1, limit=660, aim=600),
+        Case("8b", "as 8a, three conditions", "planted", rare3, 3, label=1, limit=660, aim=600),
         Case("8c", "as 8a, both classes", "planted", rare2, limit=120),
         *(Case(f"9{letter}", name, "dataset", {"name": name, "folder": folder}, 5, aim=60)
           for letter, name in zip("abcdefghijklmno", names(), strict=True)),

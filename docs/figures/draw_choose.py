@@ -55,8 +55,8 @@ def main() -> None:
     X, X_new, y, y_new = train_test_split(
         data.X, data.y, test_size=0.3, random_state=0, stratify=data.y
     )
-    path = weight_path(X, y, target="healthy")
-    frontier = pareto_frontier(X, y, target="healthy", max_errors=MOST_ERRORS)
+    path = weight_path(X, y, label="healthy")
+    frontier = pareto_frontier(X, y, label="healthy", max_errors=MOST_ERRORS)
     figure = sheet()
     draw_path(panel(figure, 60, "Precision of the best rule"), path, path.evaluate(X_new, y_new))
     draw_frontier(panel(figure, 424, "Correct rows at a number of errors"), frontier)

@@ -29,7 +29,7 @@ def main() -> None:
     """Find the rule, write the page, and take its picture."""
     data = load("heart_failure")
     X, X_new, y, y_new = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
-    model = OPDTClassifier(w=10, target="survived").fit(X, y)
+    model = OPDTClassifier(w=10, label="survived").fit(X, y)
     folder = Path(tempfile.mkdtemp())
     page = report(model, X, y, X_new, y_new, title=TITLE, permutations=199)
     path = page.save(folder / "report.html")

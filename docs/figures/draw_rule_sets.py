@@ -45,7 +45,7 @@ def draw_sizes(axes: Axes) -> None:
         data.X, data.y, test_size=0.3, random_state=0, stratify=data.y
     )
     sizes = list(range(1, MOST_RULES + 1))
-    models = [OPDTRuleSet(n, target="diabetic", time_limit=600).fit(X, y) for n in sizes]
+    models = [OPDTRuleSet(n, label="diabetic", time_limit=600).fit(X, y) for n in sizes]
     unproven = [n for n, model in zip(sizes, models, strict=True) if model.bound_ < model.loss_]
     if unproven:
         raise SystemExit(f"the sets of {unproven} rules are not proven; the page says they are")

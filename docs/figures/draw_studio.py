@@ -43,7 +43,7 @@ def main() -> None:
 def rule(page: Any) -> None:
     """The first look: data, and the proven rule."""
     opened(page, "Heart Failure", "299 rows")
-    choose(page, "target", "survived")
+    choose(page, "label", "survived")
     proven(page)
     save(page, "studio-rule")
 
@@ -68,8 +68,8 @@ def columns(page: Any) -> None:
     element(page, "upload")
     page.find_element("css selector", "[data-testid=upload-input]").send_keys(str(path))
     wait_for(lambda: "400 rows" in text_of(page, "data-summary"))
-    choose(page, "label", "fraud")
-    choose(page, "target", "yes")
+    choose(page, "target", "fraud")
+    choose(page, "label", "yes")
     element(page, "missing-values").send_keys("9999\n")
     wait_for(lambda: "missing" in text_of(page, "data-panel"))
     proven(page)
@@ -83,7 +83,7 @@ def knowledge(page: Any) -> None:
     money = ("credit_amount", "duration_months", "savings", "installment_rate")
     person = ("age", "employed_since", "job", "housing", "personal_status")
     work = Work(source=loaded.source, label=loaded.label).change(
-        target="good",
+        label="good",
         w=5.0,
         groups={"money": money, "person": person},
         form="tree",
@@ -106,7 +106,7 @@ def knowledge(page: Any) -> None:
 def trade_off(page: Any) -> None:
     """The frontier in the dark."""
     opened(page, "Pima Indians Diabetes", "768 rows")
-    choose(page, "target", "healthy")
+    choose(page, "label", "healthy")
     click(page, "dark")
     proven(page)
     wait_for(lambda: "best at some price" in page.page_source)

@@ -35,7 +35,7 @@ def discover(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     objective: str = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
@@ -75,7 +75,7 @@ def discover(
         Which features may be used where: `["cat", "num"]`, a `Structure`, or a structure file.
     groups : mapping of name to features, optional
         Groups that the structure refers to, beside `all`, `num` and `cat`.
-    target : class, optional
+    label : class, optional
         The class to find a rule for, or "rarest" for the one of the fewest rows; the best over all
         classes if left out.
     objective : str
@@ -114,11 +114,11 @@ def discover(
     Examples
     --------
     >>> solution = discover({"age": [25, 31, 47, 52], "smoker": ["no", "no", "yes", "no"]},
-    ...                     ["well", "well", "ill", "ill"], target="ill")
+    ...                     ["well", "well", "ill", "ill"], label="ill")
     >>> print(solution.rule, "| VI", solution.value, "|", solution.status)
     IF age >= 40 THEN ill | VI 2.0 | optimal
     >>> solution = discover({"age": [25, 31, 47, 52, 60]}, ["well", "ill", "ill", "well", "ill"],
-    ...                     target="ill", objective="precision", min_coverage=0.5)
+    ...                     label="ill", objective="precision", min_coverage=0.5)
     >>> print(solution.rule, "|", solution.value)
     IF age >= 28 THEN ill | 0.75
     """
@@ -134,7 +134,7 @@ def discover(
         from opdt.scale.front import discover_partitioned
 
         return discover_partitioned(
-            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
             objective=objective, sample_weight=sample_weight, roles=roles, missing=missing,
             constraints=resolve_demands(objective, constraints, min_coverage, min_precision),
             budget=clock,
@@ -144,7 +144,7 @@ def discover(
             X = open_source(X)  # a file is read in one go
             clock.check()
         problem = build_problem(
-            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
             objective=objective, min_coverage=min_coverage, min_precision=min_precision,
             constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
             clock=clock,

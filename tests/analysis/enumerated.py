@@ -23,7 +23,7 @@ def arguments(problem: Problem) -> dict[str, Any]:
         "X": problem.table,
         "structure": problem.structure,
         "groups": dict(problem.groups.custom),
-        "target": problem.table.classes.tolist()[labels[0]] if single else None,
+        "label": problem.table.classes.tolist()[labels[0]] if single else None,
         "constraints": problem.constraints,
     }
 

@@ -63,7 +63,7 @@ class Universe(NamedTuple):
 
 def asked(problem: Problem, label: int) -> dict[str, Any]:
     """The arguments that ask for rule sets of this problem's rules for one class."""
-    return arguments(problem) | {"target": problem.table.classes.tolist()[label]}
+    return arguments(problem) | {"label": problem.table.classes.tolist()[label]}
 
 
 def universe(problem: Problem, label: int, condition_price: float) -> Universe:

@@ -77,7 +77,7 @@ def test_the_best_rules_are_those_of_the_enumeration(problem: Problem, k: int) -
 def test_ties_at_the_last_place_are_decided_by_the_order() -> None:
     """Three features say the same: the first of the table stands for them, or comes first."""
     data = {name: [0, 0, 1, 1] for name in ("c", "a", "b")}
-    settings: dict[str, Any] = {"target": "y", "max_depth": 1}
+    settings: dict[str, Any] = {"label": "y", "max_depth": 1}
     labels = ["n", "n", "y", "y"]
     for k in (1, 2, 3, 4):
         rules = top_rules(data, labels, k=k, distinct="conditions", **settings)
@@ -142,7 +142,7 @@ def test_half_of_the_best_rule_is_no_other_rule_unless_jaccard_is_asked_for() ->
     """Eight of ten rows in one block: a quarter of it is far from it only in Jaccard's sense."""
     data = {"x": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "z": [0, 0, 0, 0, 0, 0, 0, 0, 1, 0]}
     labels = ["y"] * 8 + ["n"] * 2
-    settings: dict[str, Any] = {"k": 2, "target": "y", "max_depth": 1}
+    settings: dict[str, Any] = {"k": 2, "label": "y", "max_depth": 1}
     first, second = diverse_rules(data, labels, overlap="jaccard", **settings)
     assert (first.value, second.value, second.overlap) == (8, 4, 0.5)
     assert len(diverse_rules(data, labels, **settings)) == 1
@@ -241,7 +241,7 @@ def check_threshold(problem: Problem, ends: Any, lean: list[Listed]) -> None:
 
 def test_a_needless_condition_is_not_a_use_of_its_feature() -> None:
     """`x >= 3` alone is best; whatever is said beside it is in the set but says nothing."""
-    found = rashomon_set({"x": [1, 2, 3, 4], "z": [5, 6, 7, 8]}, [0, 0, 1, 1], target=1)
+    found = rashomon_set({"x": [1, 2, 3, 4], "z": [5, 6, 7, 8]}, [0, 0, 1, 1], label=1)
     assert len(found) == 5  # x; z; both, loose or tight on either side
     summary = found.summary
     assert (summary.n_lean, summary.necessary) == (2, ())
@@ -253,7 +253,7 @@ def test_a_needless_condition_is_not_a_use_of_its_feature() -> None:
 def test_a_feature_that_every_rule_needs_is_necessary() -> None:
     """Class 1 needs `a` and one of two copies of the other half."""
     a, b = [1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 1, 0]
-    found = rashomon_set({"a": a, "b": b, "copy": b}, [1, 1, 1, 0, 0, 0], target=1)
+    found = rashomon_set({"a": a, "b": b, "copy": b}, [1, 1, 1, 0, 0, 0], label=1)
     summary = found.summary
     assert summary.necessary == ("a",)
     assert summary.interchangeable == (("b", "copy"),)
@@ -318,7 +318,7 @@ def test_a_cancelled_search_ends_at_once(noise: dict[str, Any]) -> None:
 
 
 def test_rules_come_as_text_and_as_a_table() -> None:
-    found = top_rules(PEOPLE, STATE, k=2, target="ill")
+    found = top_rules(PEOPLE, STATE, k=2, label="ill")
     titles, first, _ = str(found).splitlines()
     assert " ".join(titles.split()) == "rank VI covered errors precision lift coverage verdict rule"
     words = "1 3 3 0 100.0 % 2.00 50.0 % not supported"
@@ -328,12 +328,12 @@ def test_rules_come_as_text_and_as_a_table() -> None:
     assert columns["value"] == [each.value for each in found]
     assert len(found.to_frame()) == 2
     assert found[0] is found.rules[0]
-    apart = diverse_rules(PEOPLE, STATE, k=2, target="ill", max_overlap=0.9, overlap="jaccard")
+    apart = diverse_rules(PEOPLE, STATE, k=2, label="ill", max_overlap=0.9, overlap="jaccard")
     assert str(apart).splitlines()[0].split()[:3] == ["rank", "VI", "overlap"]
 
 
 def test_a_set_comes_as_text_and_as_a_table() -> None:
-    near = rashomon_set(PEOPLE, STATE, within=0.4, target="ill")
+    near = rashomon_set(PEOPLE, STATE, within=0.4, label="ill")
     lines = str(near).splitlines()
     assert lines[0] == near.facts()
     assert len(lines) == 2 + min(10, len(near.patterns)) + (len(near.patterns) > 10)

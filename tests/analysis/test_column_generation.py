@@ -301,7 +301,7 @@ def test_the_loss_of_the_greedy_choice_is_what_it_says(seed):
 
 def test_two_rules_where_one_is_not_enough():
     # Both rules are free of errors: 3 conditions would be needed for one rule, 1 each for two.
-    found = best_rule_set(PATIENTS, STATE, target="ill", condition_price=0.25)
+    found = best_rule_set(PATIENTS, STATE, label="ill", condition_price=0.25)
     assert str(found.rule_set).splitlines() == [
         "IF smoker == 'yes'",
         "OR age >= 60",
@@ -314,7 +314,7 @@ def test_two_rules_where_one_is_not_enough():
 
 def test_the_class_with_the_smaller_loss_is_described_if_none_is_named():
     both = best_rule_set(PATIENTS, STATE, max_rules=1)
-    each = [best_rule_set(PATIENTS, STATE, max_rules=1, target=label) for label in ("ill", "well")]
+    each = [best_rule_set(PATIENTS, STATE, max_rules=1, label=label) for label in ("ill", "well")]
     assert both.loss == min(one.loss for one in each)
     assert both.bound == min(one.bound for one in each)
 
@@ -325,13 +325,13 @@ def test_a_row_that_two_rules_cover_is_charged_twice():
     labels = ["a", "a", "b", "b"]
     weights = [5, 5, 1, 1]
     found = best_rule_set(
-        data, labels, target="a", max_depth=1, condition_price=0, sample_weight=weights
+        data, labels, label="a", max_depth=1, condition_price=0, sample_weight=weights
     )
     assert (found.loss, found.missed, found.wrong) == (2, 0, 2)
 
 
 def test_a_price_that_no_condition_is_worth_leaves_no_rule():
-    found = best_rule_set(PATIENTS, STATE, target="ill", condition_price=1e9)
+    found = best_rule_set(PATIENTS, STATE, label="ill", condition_price=1e9)
     # All rows at once cost the three others, which is no better than missing three.
     assert (found.loss, found.status) == (3, Status.OPTIMAL)
     assert found.n_conditions == 0
@@ -346,15 +346,15 @@ def test_weights_count_as_repeated_rows():
 
 def test_the_class_has_no_weight():
     table = Table.build(PATIENTS, STATE, sample_weight=[1, 1, 0, 1, 0, 0])
-    found = best_rule_set(table, target="ill")
+    found = best_rule_set(table, label="ill")
     assert (len(found.rule_set), found.loss, found.bound) == (0, 0, 0)
 
 
 def test_more_than_two_classes_need_a_target():
     data, labels = {"x": [1, 2, 3, 4]}, ["a", "b", "c", "c"]
-    with pytest.raises(InputError, match=r"the labels have 3; give the 'target'"):
+    with pytest.raises(InputError, match=r"the labels have 3; give the 'label'"):
         best_rule_set(data, labels)
-    found = best_rule_set(data, labels, target="c", condition_price=0)
+    found = best_rule_set(data, labels, label="c", condition_price=0)
     assert str(found.rule_set) == "IF x >= 2.5\nTHEN c\nELSE None"
 
 

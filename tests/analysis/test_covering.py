@@ -49,7 +49,7 @@ def test_each_rule_is_what_discover_finds_on_the_rows_that_are_left(problem, mos
         if not alive or len(set(counted.tolist())) < 2:
             assert found.ended_by is (Ending.ONE_CLASS if alive else Ending.NO_ROWS)
             break
-        if asked["target"] is not None and asked["target"] not in labels[left].tolist():
+        if asked["label"] is not None and asked["label"] not in labels[left].tolist():
             assert found.ended_by is Ending.NO_PATTERN
             break
         rows = np.flatnonzero(left).tolist()
@@ -88,7 +88,7 @@ def test_without_a_row_left_the_default_is_the_most_frequent_class_of_all():
     # At this price all rows as one rule are worth 3 - 1.5, and x >= 1.5 is worth 2.
     assert (found.rule_list.default, found.ended_by) == (0, Ending.ONE_CLASS)
     found = sequential_covering(
-        {"x": [1, 1, 1, 2]}, [0, 1, 1, 1], max_depth=1, w=1.5, max_rules=None, target=1
+        {"x": [1, 1, 1, 2]}, [0, 1, 1, 1], max_depth=1, w=1.5, max_rules=None, label=1
     )
     assert str(found.rule_list) == "IF (any row) THEN 1\nELSE 1"
     assert (found.ended_by, found.rest.tolist()) == (Ending.NO_ROWS, [0, 0])
@@ -103,7 +103,7 @@ def test_a_minimum_coverage_ends_the_list():
 
 
 def test_a_list_may_be_empty():
-    found = sequential_covering({"x": [1, 1, 1, 2]}, ["a", "b", "b", "b"], max_depth=1, target="a")
+    found = sequential_covering({"x": [1, 1, 1, 2]}, ["a", "b", "b", "b"], max_depth=1, label="a")
     assert (len(found.rule_list), found.rule_list.default) == (0, "b")
     assert (found.steps, found.ended_by) == ((), Ending.NO_PATTERN)
 

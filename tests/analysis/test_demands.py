@@ -72,7 +72,7 @@ def test_each_point_is_what_discover_finds_for_its_demand(objective, data, level
 
 
 def test_a_rule_settles_all_demands_that_it_meets():
-    path = precision_path(X, Y, target="ill", max_depth=1, coverages=[0.1, 0.2, 3, 0.8, 0.85])
+    path = precision_path(X, Y, label="ill", max_depth=1, coverages=[0.1, 0.2, 3, 0.8, 0.85])
     assert [(p.covered, p.errors) for p in path] == [(2, 0), (8, 2)]
     assert [p.least for p in path] == [0.1, 3 / 9]
     assert path.at(0.05) is None
@@ -86,19 +86,19 @@ def test_a_rule_settles_all_demands_that_it_meets():
 
 def test_limits_among_the_constraints_hold_for_every_point():
     path = precision_path(
-        X, Y, target="ill", max_depth=1, coverages=[0.1, 0.2], constraints={"min_coverage": 3}
+        X, Y, label="ill", max_depth=1, coverages=[0.1, 0.2], constraints={"min_coverage": 3}
     )
     assert [p.covered for p in path] == [8]
     assert path.points[0].least == 3 / 9
     strict = coverage_path(
-        X, Y, target="ill", max_depth=1, precisions=[0.1], constraints={"min_precision": 0.9}
+        X, Y, label="ill", max_depth=1, precisions=[0.1], constraints={"min_precision": 0.9}
     )
     assert [(p.least, p.covered) for p in strict] == [(0.9, 2)]
 
 
 def test_weights_count_as_rows():
     weights = np.array([1, 1, 1, 1, 1, 1, 1, 4, 1])
-    path = precision_path(X, Y, target="ill", max_depth=1, coverages=[0.4], sample_weight=weights)
+    path = precision_path(X, Y, label="ill", max_depth=1, coverages=[0.4], sample_weight=weights)
     assert [(p.covered, p.errors, p.n_rows) for p in path] == [(5, 0, 12)]
 
 

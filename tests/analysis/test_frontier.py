@@ -127,7 +127,7 @@ def test_the_most_correct_rows_at_a_precision_are_on_the_frontier(
 
 def test_a_frontier_by_hand() -> None:
     """From the old to the young: two ill, a well, one ill, a well, three ill."""
-    frontier = pareto_frontier(AGES, STATES, target="ill", max_depth=1)
+    frontier = pareto_frontier(AGES, STATES, label="ill", max_depth=1)
     assert [(p.correct, p.errors) for p in frontier] == [(2, 0), (3, 1), (6, 2)]
     # a mixture of the first and the last has 4 correct rows for one error
     assert [p.supported for p in frontier] == [True, False, True]
@@ -147,7 +147,7 @@ def test_a_frontier_by_hand() -> None:
 
 
 def test_a_limit_on_points_keeps_the_corners_and_bounds_the_rest() -> None:
-    frontier = pareto_frontier(AGES, STATES, target="ill", max_depth=1, max_points=2)
+    frontier = pareto_frontier(AGES, STATES, label="ill", max_depth=1, max_points=2)
     assert [(p.correct, p.errors) for p in frontier] == [(2, 0), (6, 2)]
     assert not frontier.complete
     assert frontier.at(1).correct == 2
@@ -166,14 +166,14 @@ def test_constraints_that_no_rule_meets_leave_nothing() -> None:
 
 
 def test_without_time_nothing_is_claimed() -> None:
-    frontier = pareto_frontier(AGES, STATES, target="ill", time_limit=0)
+    frontier = pareto_frontier(AGES, STATES, label="ill", time_limit=0)
     assert not frontier.complete
     assert frontier.stopped_by is StopReason.TIME
     assert frontier.bound(0) >= 3
 
 
 def test_points_are_counted_on_other_rows() -> None:
-    frontier = pareto_frontier(AGES, STATES, target="ill", max_depth=1)
+    frontier = pareto_frontier(AGES, STATES, label="ill", max_depth=1)
     counted = frontier.evaluate({"age": [23, 40, 80]}, ["well", "ill", "ill"])
     assert [(p.covered, p.errors) for p in counted] == [(1, 0), (2, 0), (3, 1)]
     assert [p.supported for p in counted] == [True, False, True]
@@ -187,7 +187,7 @@ def test_on_real_data_every_point_is_the_best_of_its_errors(name: str, uci_folde
     data = load(name, folder=uci_folder)
     table = Table.build(data.X, data.y, warn=False)
     target = data.class_order[1]
-    frontier = pareto_frontier(table, target=target, n_jobs=1)
+    frontier = pareto_frontier(table, label=target, n_jobs=1)
     assert frontier.complete
     assert any(not point.supported for point in frontier)
     for one, two in pairwise(frontier):
@@ -195,7 +195,7 @@ def test_on_real_data_every_point_is_the_best_of_its_errors(name: str, uci_folde
         assert one.correct < two.correct
     most = frontier.points[-1].errors
     for errors in range(0, int(most) + 3, max(1, int(most) // 12)):
-        single = discover(table, w=1, target=target, constraints={"max_errors": errors}, n_jobs=1)
+        single = discover(table, w=1, label=target, constraints={"max_errors": errors}, n_jobs=1)
         point = frontier.at(errors)
         assert single.value == (0 if point is None else point.correct)
 

@@ -203,7 +203,7 @@ def test_every_engine_that_proves_gives_the_same_path(problem: Problem) -> None:
 
 def test_a_path_by_hand() -> None:
     """At w = 1 all ill rows count and errors nothing; at w = 2 the 31-year-old does not pay."""
-    path = weight_path(AGES, STATES, target="ill")
+    path = weight_path(AGES, STATES, label="ill")
     assert [str(s.rule) for s in path] == ["IF age >= 30 THEN ill", "IF age >= 40 THEN ill"]
     assert [(s.w_from, s.w_to) for s in path] == [(1, 2), (2, math.inf)]
     assert [(s.covered, s.errors, s.n_rows) for s in path] == [(5, 1, 6), (3, 0, 6)]
@@ -214,21 +214,21 @@ def test_a_path_by_hand() -> None:
     # equal VI, equal length: fewer errors win, as in discover
     assert path.at(2).rule == path.segments[1].rule == discover(AGES, STATES, w=2).rule
     # all six rows without a condition have the same VI at w = 1
-    assert path.at(1).rule == discover(AGES, STATES, w=1, target="ill").rule
+    assert path.at(1).rule == discover(AGES, STATES, w=1, label="ill").rule
     assert path.at(1).rule.conditions == ()
     assert path.at(math.inf).value == 3
 
 
 def test_a_path_ends_where_it_is_asked_to() -> None:
-    path = weight_path(AGES, STATES, target="ill", w_max=1.5)
+    path = weight_path(AGES, STATES, label="ill", w_max=1.5)
     assert [(s.w_from, s.w_to) for s in path] == [(1, 1.5)]
     assert path.complete
     assert path.vi(1.5) == 3.5
     with pytest.raises(InputError, match=r"the path ends at 1.5; ask for a larger 'w_max'"):
         path.at(2)
-    assert len(weight_path(AGES, STATES, target="ill", w_max=2)) == 1
-    assert len(weight_path(AGES, STATES, target="ill", w_max=2.5)) == 2
-    assert weight_path(AGES, STATES, target="ill", w_max=1).vi(1) == 4
+    assert len(weight_path(AGES, STATES, label="ill", w_max=2)) == 1
+    assert len(weight_path(AGES, STATES, label="ill", w_max=2.5)) == 2
+    assert weight_path(AGES, STATES, label="ill", w_max=1).vi(1) == 4
 
 
 @given(problem=small_problems(max_rules=1500), w_max=st.fractions(1, 20, max_denominator=9))
@@ -263,14 +263,14 @@ def test_constraints_that_no_rule_meets_leave_an_empty_path() -> None:
 
 
 def test_a_minimum_of_coverage_leads_below_zero() -> None:
-    path = weight_path(AGES, STATES, constraints={"min_coverage": 6}, target="ill")
+    path = weight_path(AGES, STATES, constraints={"min_coverage": 6}, label="ill")
     assert [(s.covered, s.errors) for s in path] == [(6, 2)]
     assert path.vi(10) == 6 - 10 * 2
     assert path.vi(math.inf) == path.bound(math.inf) == -math.inf
 
 
 def test_rules_are_counted_on_other_rows() -> None:
-    path = weight_path(AGES, STATES, target="ill")
+    path = weight_path(AGES, STATES, label="ill")
     counted = path.evaluate({"age": [35, 41, 70, 20]}, ["well", "well", "ill", "ill"])
     assert [(s.covered, s.errors, s.n_rows) for s in counted] == [(3, 2, 4), (2, 1, 4)]
     assert [s.rule for s in counted] == [s.rule for s in path]
@@ -284,7 +284,7 @@ def test_rules_are_counted_on_other_rows() -> None:
 
 
 def test_the_table_of_segments_is_a_frame_and_a_text() -> None:
-    path = weight_path(AGES, STATES, target="ill")
+    path = weight_path(AGES, STATES, label="ill")
     frame = path.to_frame()
     assert frame["w_to"].tolist() == [2, math.inf]
     assert frame["rule"].tolist() == [str(s.rule) for s in path]
@@ -296,7 +296,7 @@ def test_the_table_of_segments_is_a_frame_and_a_text() -> None:
     ]
     assert frame["verdict"].tolist() == ["not supported"] * 2
     assert path.at(1.5).evidence == path.segments[0].evidence
-    assert path.at(1.5).verdict == discover(AGES, STATES, target="ill", w=1.5).verdict
+    assert path.at(1.5).verdict == discover(AGES, STATES, label="ill", w=1.5).verdict
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_the_table_of_segments_is_a_frame_and_a_text() -> None:
         ({"w_max": math.nan}, "'w_max' must be"),
         ({"w_max": "all"}, "'w_max' must be .* got 'all'"),
         ({"engine": "bsccart"}, "'engine' 'bsccart' proves nothing"),
-        ({"target": "dead"}, "class 'dead' does not occur"),
+        ({"label": "dead"}, "class 'dead' does not occur"),
         ({"sample_weight": [1e9] * 6}, "too large to add exactly"),
         ({"time_limit": 1, "budget": Budget()}, "beside 'budget'"),
     ],
@@ -323,7 +323,7 @@ def test_a_price_below_one_is_refused(w: object) -> None:
 
 
 def test_a_path_can_be_stored(tmp_path) -> None:
-    path = weight_path(AGES, STATES, target="ill")
+    path = weight_path(AGES, STATES, label="ill")
     joblib.dump(path, tmp_path / "path.joblib")
     again = joblib.load(tmp_path / "path.joblib")
     assert again.segments == path.segments

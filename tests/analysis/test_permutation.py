@@ -237,7 +237,7 @@ def test_p_values_of_shuffled_labels_are_uniform():
     assert chisquare(counts, 200 * np.diff(EDGES, prepend=0)).pvalue > 0.01
 
 
-@pytest.mark.parametrize("settings", [{"w": 10}, {"w": 2, "target": 1, "max_depth": 1}])
+@pytest.mark.parametrize("settings", [{"w": 10}, {"w": 2, "label": 1, "max_depth": 1}])
 def test_ties_make_p_values_larger_never_smaller(settings):
     p_values = []
     for seed in range(60):
@@ -319,7 +319,7 @@ def test_another_seed_gives_other_permutations():
 def test_every_class_is_searched_unless_one_is_asked_for():
     columns, labels = noise(2, n_classes=3)
     both = permutation_test(columns, labels, n_permutations=30, keep_values=True, w=2)
-    one = permutation_test(columns, labels, n_permutations=30, keep_values=True, w=2, target=1)
+    one = permutation_test(columns, labels, n_permutations=30, keep_values=True, w=2, label=1)
     n = min(both.n_done, one.n_done)
     assert (both.null_values[:n] >= one.null_values[:n]).all()
     assert (both.null_values[:n] > one.null_values[:n]).any()
@@ -357,7 +357,7 @@ def test_structure_and_constraints_hold_in_every_permutation():
 def test_no_pattern_is_no_evidence():
     columns = {"x": [1, 1, 1, 1, 1, 2]}
     with pytest.warns(OpdtWarning, match="cannot give a p-value of 0.05"):
-        test = permutation_test(columns, [0, 1, 0, 1, 0, 1], target=0, w=50, n_permutations=9)
+        test = permutation_test(columns, [0, 1, 0, 1, 0, 1], label=0, w=50, n_permutations=9)
     assert test.solution.status is Status.NO_PATTERN
     assert test.p_value == 1
     demands = {"min_coverage": 6, "min_precision": 0.9}
@@ -494,8 +494,8 @@ def test_the_optima_of_permutations_are_found_where_the_observed_one_is_zero(eng
     [
         {"objective": "precision", "min_coverage": 0.15},
         {"objective": "precision", "min_coverage": 2},
-        {"objective": "precision", "min_coverage": 6, "target": 1},
-        {"objective": "coverage", "min_precision": 0.7, "target": 1},
+        {"objective": "precision", "min_coverage": 6, "label": 1},
+        {"objective": "coverage", "min_precision": 0.7, "label": 1},
     ],
 )
 def test_a_hit_is_a_table_of_shuffled_labels_in_which_discover_finds_a_rule_as_good(asked):

@@ -38,7 +38,7 @@ def drawn(columns, labels, counts):
 def test_the_most_precise_rules_of_weighted_rows_are_those_of_the_drawn_rows():
     columns, labels = clinic()
     weights = np.where(labels, 2.5, 1.0)
-    asked = {"objective": "precision", "target": True, "max_depth": 1}
+    asked = {"objective": "precision", "label": True, "max_depth": 1}
     found = stability(columns, labels, n_bootstrap=5, sample_weight=weights, **asked)
     for index, rule in enumerate(found.rules):
         counts = draw_counts(80, 0, index)
@@ -77,7 +77,7 @@ def test_a_resampled_problem_is_the_problem_of_the_table_read_anew(problem, seed
         structure=problem.structure,
         groups=problem.groups.custom,
         w=problem.objective.w,
-        target=target if single else None,
+        label=target if single else None,
         constraints=problem.constraints,
     )
     exhaustive, search = get_engine("exhaustive"), get_engine("search")
@@ -96,10 +96,10 @@ def test_a_resampled_problem_is_the_problem_of_the_table_read_anew(problem, seed
     "settings",
     [
         {},
-        {"max_depth": 3, "w": 2.5, "target": True},
+        {"max_depth": 3, "w": 2.5, "label": True},
         {"structure": ["cat", "num"]},
         {"constraints": {"required": ["height"], "missing_conditions": True, "subsets": True}},
-        {"objective": "precision", "target": True, "min_coverage": 0.1},
+        {"objective": "precision", "label": True, "min_coverage": 0.1},
         {"objective": "coverage", "min_precision": 0.9},
     ],
 )
@@ -187,7 +187,7 @@ def test_overlap_and_left_out_rows_are_counted_on_the_data():
 def test_a_clear_cut_is_found_again_and_its_threshold_lies_in_the_gap():
     x = np.r_[np.linspace(0, 1, 60), np.linspace(2, 3, 60)]
     columns = {"x": x, "noise": np.sin(7 * x)}
-    found = stability(columns, x > 1.5, n_bootstrap=60, max_depth=1, target=True)
+    found = stability(columns, x > 1.5, n_bootstrap=60, max_depth=1, label=True)
     (condition,) = found.conditions
     assert condition.share == found.same_form == found.same_features == 1
     assert condition.low <= condition.threshold <= condition.high
@@ -232,7 +232,7 @@ def test_an_interval_leaves_out_no_more_than_its_tails(values, level):
 def test_where_no_rule_gains_anything_that_is_counted_too():
     columns = {"x": [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]}
     labels = [0, 1] * 5
-    found = stability(columns, labels, w=50, target=0, n_bootstrap=20)
+    found = stability(columns, labels, w=50, label=0, n_bootstrap=20)
     assert found.solution.rule is None
     assert None in found.rules
     none = sum(rule is None for rule in found.rules) / 20

@@ -213,7 +213,7 @@ def test_a_bin_counts_as_one_condition() -> None:
     # Only x and y both in their middle bins gives a pure rule: four comparisons on two levels.
     grid = [(x, y) for x in range(3) for y in range(3)]
     data = {"x": [x for x, _ in grid], "y": [y for _, y in grid]}
-    rule = rscrules(data, ["in" if xy == (1, 1) else "out" for xy in grid], bins=3, target="in")
+    rule = rscrules(data, ["in" if xy == (1, 1) else "out" for xy in grid], bins=3, label="in")
     assert str(rule) == "IF x >= 1 AND x < 2 AND y >= 1 AND y < 2 THEN in"
 
 

@@ -23,7 +23,7 @@ age,pulse,weight,state
 24,95,70,ill
 28,99,71,ill
 """
-COMMAND = ("alternatives", "states.csv", "--target", "state", "--class", "ill")
+COMMAND = ("alternatives", "states.csv", "--target", "state", "--label", "ill")
 
 
 @pytest.fixture

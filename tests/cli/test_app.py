@@ -83,7 +83,7 @@ def test_an_interrupted_command_exits_with_130(opdt, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(source_module, "class_of", interrupt)
-    result = opdt("fit", "patients.csv", "--target", "state", "--class", "ill")
+    result = opdt("fit", "patients.csv", "--target", "state", "--label", "ill")
     assert result.exit_code == 130
     assert "Traceback" not in result.output
 
@@ -94,7 +94,7 @@ def test_an_unexpected_error_is_one_line_that_asks_for_a_report(opdt, refused, m
         raise error
 
     monkeypatch.setattr(source_module, "class_of", fail)
-    arguments = ["fit", "patients.csv", "--target", "state", "--class", "ill"]
+    arguments = ["fit", "patients.csv", "--target", "state", "--label", "ill"]
     refused(opdt(*arguments), "two lines.", "please report it", code=1)
     assert opdt("--debug", *arguments).exception is error
 

@@ -48,8 +48,8 @@ def test_without_a_word_it_is_the_most_precise_rule_of_the_rarer_class(opdt, fol
     result = opdt("fit", "a.csv", "--target", "y", *SMALL)
     assert result.exit_code == 0
     assert result.stderr == (
-        "note: the rule is for bad, the rarer of two classes; '--class' names another, "
-        "'--class all' leaves it open.\n"
+        "note: the rule is for bad, the rarer of two classes; '--label' names another, "
+        "'--label all' leaves it open.\n"
     )
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[:8] == [
@@ -73,8 +73,8 @@ def test_other_objectives_classes_and_the_paper_are_a_word_away(opdt, folder):
     (folder / "a.csv").write_text(RARE)
     fit = ("fit", "a.csv", "--target", "y", *SMALL, "-q")
     assert opdt(*fit, "--paper").stdout.endswith("THEN good\n")
-    assert opdt(*fit, "--class", "all").stdout.endswith("THEN good\n")
-    assert opdt(*fit, "--class", "rarest").stdout.endswith("THEN bad\n")
+    assert opdt(*fit, "--label", "all").stdout.endswith("THEN good\n")
+    assert opdt(*fit, "--label", "rarest").stdout.endswith("THEN bad\n")
     assert opdt(*fit, "--w", 2).stdout == "IF a >= 15.5 THEN bad\n"
     most = opdt(*fit, "--objective", "coverage", "--min-precision", 0.7)
     assert most.stdout == "IF a >= 15.5 THEN bad\n"
@@ -82,7 +82,7 @@ def test_other_objectives_classes_and_the_paper_are_a_word_away(opdt, folder):
 
 def test_what_does_not_go_together_is_refused(opdt, refused):
     refused(opdt(*FIT, "--w", 3, "--objective", "precision"), "'--w'", "'--objective precision'")
-    refused(opdt(*FIT, "--paper", "--class", "ill"), "'--class'", "'--paper'")
+    refused(opdt(*FIT, "--paper", "--label", "ill"), "'--label'", "'--paper'")
     refused(opdt(*FIT, "--objective", "accuracy"), "'objective' must be")
     refused(opdt(*FIT, "--objective", "coverage"), "'min_precision'")
 
@@ -104,7 +104,7 @@ def test_other_files_give_the_same_rule(opdt, name):
 
 
 def test_the_class_may_be_chosen(opdt):
-    assert "THEN well" in opdt(*FIT, "--class", "well").stdout
+    assert "THEN well" in opdt(*FIT, "--label", "well").stdout
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_class_may_be_chosen(opdt):
 def test_a_class_is_recognised_by_how_it_is_written(opdt, folder, labels, text, shown):
     rows = "".join(f"{i},{label}\n" for i, label in enumerate(labels))
     (folder / "a.csv").write_text("a,y\n" + rows)
-    result = opdt("fit", "a.csv", "--target", "y", "--class", text, *SMALL)
+    result = opdt("fit", "a.csv", "--target", "y", "--label", text, *SMALL)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"IF   a >= 1.5\nTHEN {shown}")
 
@@ -129,7 +129,7 @@ def test_structure_groups_and_roles_come_from_options(opdt, folder):
     result = opdt(*FIT, "--structure", "habits, num", "--groups", "groups.toml", "--depth", 2)
     assert result.exit_code == 0
     assert "smoker" in result.stdout
-    result = opdt(*FIT, "--structure", "cat", "--role", "age,id=categorical", "--class", "ill")
+    result = opdt(*FIT, "--structure", "cat", "--role", "age,id=categorical", "--label", "ill")
     assert result.exit_code == 0
     assert "4 used: 2 categorical, 1 yes/no, 1 date" in result.stdout
 
@@ -229,7 +229,7 @@ def test_a_file_that_cannot_be_used_gives_one_sentence(opdt, refused, folder, na
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--class", "dead"], ["'--class' 'dead'", "ill, well"]),
+        (["--label", "dead"], ["'--label' 'dead'", "ill, well"]),
         (["--engine", "serch"], ["'engine'", "serch"]),
         (["--depth", "0"], ["1 to 8"]),
         (["--depth", "3", "--structure", "cat,num"], ["depth 2"]),

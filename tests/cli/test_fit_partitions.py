@@ -61,7 +61,7 @@ def lines(result):
     return [re.sub(r"(some )?(10\^)?[0-9,]+ rules", "… rules", line) for line in shown]
 
 
-ASKED = ("--target", "state", "--class", "ill", "--w", "4", "--forbid", "died,grade")
+ASKED = ("--target", "state", "--label", "ill", "--w", "4", "--forbid", "died,grade")
 
 
 def test_pieces_are_shown_like_one_file(opdt, parts):
@@ -82,7 +82,7 @@ def test_pieces_are_shown_like_one_file(opdt, parts):
 
 def test_quiet_pieces_give_the_rule_alone(opdt, parts):
     result = opdt("fit", parts, *ASKED, "--quiet")
-    rule = discover(parts, "state", target="ill", w=4, constraints={"forbidden": ["died", "grade"]})
+    rule = discover(parts, "state", label="ill", w=4, constraints={"forbidden": ["died", "grade"]})
     assert (result.stdout, result.stderr) == (f"{rule.rule}\n", "")
 
 
@@ -91,7 +91,7 @@ def test_quiet_pieces_give_the_rule_alone(opdt, parts):
     [("died", "True", 0), ("died", "1", 0), ("grade", "2", 0), ("state", "well", 0)],
 )
 def test_a_class_is_spelt_as_its_column_holds_it(opdt, parts, target, label, code):
-    result = opdt("fit", parts, "--target", target, "--class", label, "--w", 1)
+    result = opdt("fit", parts, "--target", target, "--label", label, "--w", 1)
     assert result.exit_code == code, result.stderr
     assert f"THEN {'True' if target == 'died' else label}" in result.stdout
 
@@ -100,9 +100,9 @@ def test_a_class_is_spelt_as_its_column_holds_it(opdt, parts, target, label, cod
     ("options", "words"),
     [
         (("--target", "nowhere"), "there is no column 'nowhere'"),
-        (("--target", "died", "--class", "perhaps"), "column 'died' holds true and false"),
-        (("--target", "grade", "--class", "two"), "column 'grade' holds numbers"),
-        (("--target", "grade", "--class", "9"), "class 9 does not occur"),
+        (("--target", "died", "--label", "perhaps"), "column 'died' holds true and false"),
+        (("--target", "grade", "--label", "two"), "column 'grade' holds numbers"),
+        (("--target", "grade", "--label", "9"), "class 9 does not occur"),
         (("--target", "state", "--engine", "exhaustive"), "needs the whole table in memory"),
         (("--target", "state", "--memory-limit", "much"), "must be a number of bytes"),
         (("--target", "state", "--forbid", "nowhere"), "'nowhere'"),

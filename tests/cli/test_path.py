@@ -21,7 +21,7 @@ age,state
 60,ill
 """
 PATH = ("path", "states.csv", "--target", "state", "--engine", "exhaustive")
-PLAIN = (*PATH, "--class", "ill", "--depth", "1")
+PLAIN = (*PATH, "--label", "ill", "--depth", "1")
 ILL = (*PLAIN, "--objective", "vi")
 
 
@@ -67,7 +67,7 @@ def test_the_most_precise_rule_of_each_coverage_is_listed_unless_something_else_
 
 
 def test_the_path_holds_the_rule_that_fit_shows(opdt):
-    """Three wells of nine: without '--class' it is for the rarer class, as in `opdt fit`."""
+    """Three wells of nine: without '--label' it is for the rarer class, as in `opdt fit`."""
     plain = ("--target", "state", "--engine", "exhaustive", "--quiet")
     result = opdt("path", "states.csv", *plain[:-1], "--json", "-")
     assert "the rules are for well, the rarer of two classes" in result.stderr
@@ -172,14 +172,14 @@ def test_a_last_segment_without_a_rule_is_shown(opdt, folder):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--class", "dead"], ["'--class' 'dead'"]),
+        (["--label", "dead"], ["'--label' 'dead'"]),
         (["--engine", "bsccart"], ["'engine' 'bsccart' proves nothing"]),
         (["--w-max", "0"], ["'w_max' must be"]),
         (["--w-max", "5", "--frontier"], ["'--w-max' has no meaning beside '--frontier'"]),
         (["--w-max", "5", "--objective", "coverage"], ["beside '--objective coverage'; drop one"]),
         (["--frontier", "--objective", "precision"], ["'--frontier' has no meaning beside"]),
         (["--objective", "lift"], ["'--objective' must be 'vi', 'precision' or 'coverage'"]),
-        (["--paper", "--class", "ill"], ["'--class' cannot be given beside '--paper'"]),
+        (["--paper", "--label", "ill"], ["'--label' cannot be given beside '--paper'"]),
         (["--test", "states.csv", "--hold-out", "0.2"], ["two ways to the same end"]),
         (["--json", "states.csv"], ["is the input"]),
         (["--plot", "nowhere/path.png"], ["folder that does not exist"]),

@@ -36,7 +36,7 @@ def test(folder):
 def test_rule_test_stability_and_claim_are_shown(test):
     result = test("many.csv", *QUICK)
     assert result.exit_code == 0
-    assert "the rarer of two classes; '--class' names another" in result.stderr
+    assert "the rarer of two classes; '--label' names another" in result.stderr
     shown = result.stdout
     assert shown.startswith("IF   age ")
     assert "Is it better than chance?\np-value       0.010, the smallest" in shown
@@ -68,7 +68,7 @@ def test_held_out_rows_are_not_searched(test, folder):
     assert "What does it do on rows it has not seen?\nheld-out rows  15\n" in result.stdout
     assert "of 45 rows" in result.stdout
     (folder / "new.csv").write_text("age,state\n50,ill\n60,well\n30,well\n")
-    result = test("many.csv", *QUICK, "--test", "new.csv", "--class", "ill")
+    result = test("many.csv", *QUICK, "--test", "new.csv", "--label", "ill")
     assert "(1 of 2; 95% interval" in result.stdout
 
 

@@ -102,7 +102,7 @@ def test_a_rule_that_gains_nothing_is_the_answer_where_something_must_be_covered
     [
         (WIDE, {}, "it does not fit the structure"),
         (CodedRule((CodedCondition(0, Op.GE, 0),), 1), {}, "it does not fit the structure"),
-        (UPPER, {"target": 0}, "its class is not the target class"),
+        (UPPER, {"label": 0}, "its class is not the one asked for"),
         (UPPER, {"constraints": Constraints(max_errors=0)}, "coverage, precision or errors"),
         (UPPER, {"constraints": Constraints(directions={"x": "<"})}, "does not fit the structure"),
         (

@@ -206,7 +206,7 @@ def test_a_leaf_that_breaks_a_constraint_yields_to_the_best_that_does_not() -> N
     demands = Constraints(directions={"x": "<"})
     solution, _ = solve(Problem.build(table, structure=structure, constraints=demands))
     assert str(solution.rule) == "IF x < 2.5 THEN p"
-    solution, _ = solve(Problem.build(table, structure=structure, target="p"))
+    solution, _ = solve(Problem.build(table, structure=structure, label="p"))
     assert str(solution.rule) == "IF x < 2.5 THEN p"
 
 

@@ -203,7 +203,7 @@ def test_a_threshold_separates_present_values_and_says_nothing_of_missing_ones(m
     """`a >= 0` would cover the three present rows; only `a is present` may say that."""
     table = Table.build({"a": [np.nan, np.nan, 1, 2, 3]}, [0, 0, 1, 1, 1], warn=False)
     constraints = Constraints(missing_conditions=missing_conditions)
-    problem = Problem.build(table, constraints=constraints, target=1)
+    problem = Problem.build(table, constraints=constraints, label=1)
     value = 3 if missing_conditions else 2
     assert naive(problem).value == value
     for name in (ORACLE, *NAMES):

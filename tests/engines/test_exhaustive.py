@@ -65,7 +65,7 @@ def test_two_subsets_on_left_branches_may_leave_a_single_level():
     left = Structure.tree(split=[1, 1, 0], group=["cat", "cat", None], target=[1, 0, 0, 0])
     problem = Problem.build(table, structure=left, constraints=Constraints(subsets=True))
     assert str(ENGINE.solve(problem).rule) == "IF level != 'a' THEN 0"
-    targeted = Problem.build(table, structure=left, target=1, constraints=Constraints(subsets=True))
+    targeted = Problem.build(table, structure=left, label=1, constraints=Constraints(subsets=True))
     assert str(ENGINE.solve(targeted).rule) == "IF level == 'a' THEN 1"
 
 
@@ -156,7 +156,7 @@ def rebuilt(problem, table=None, structure=None):
         structure=structure or problem.structure,
         groups=problem.groups.custom or None,
         w=problem.objective.w,
-        target=target,
+        label=target,
         constraints=problem.constraints,
     )
 
@@ -166,7 +166,7 @@ def rebuilt(problem, table=None, structure=None):
 
 def test_of_equal_rules_the_shorter_wins():
     table = table_of(x=[1, 2, 2, 1], y=[1, 1, 2, 1], z=[5, 6, 7, 5], labels=[0, 1, 1, 0])
-    solution = ENGINE.solve(Problem.build(table, target=1))
+    solution = ENGINE.solve(Problem.build(table, label=1))
     assert str(solution.rule) == "IF x >= 1.5 THEN 1"
 
 
@@ -177,21 +177,21 @@ def test_of_equal_rules_the_one_with_fewer_errors_wins():
         y=[0, 0, 0, 0, 1, 1, 0, 0, 0],
         labels=[1, 1, 1, 0, 1, 1, 0, 0, 0],
     )
-    solution = ENGINE.solve(Problem.build(table, structure=Structure.free(1), w=2, target=1))
+    solution = ENGINE.solve(Problem.build(table, structure=Structure.free(1), w=2, label=1))
     assert solution.value == 2
     assert (str(solution.rule), solution.errors) == ("IF y >= 0.5 THEN 1", 0)
 
 
 def test_of_equal_rules_that_of_the_earlier_feature_wins():
     table = table_of(b=[0, 0, 1, 1], a=[0, 0, 1, 1], labels=[0, 0, 1, 1])
-    assert str(ENGINE.solve(Problem.build(table, target=1)).rule) == "IF b >= 0.5 THEN 1"
+    assert str(ENGINE.solve(Problem.build(table, label=1)).rule) == "IF b >= 0.5 THEN 1"
 
 
 def test_of_equal_rules_the_looser_threshold_wins():
     weights = [1, 0, 0, 1]
     table = Table.build({"x": [0, 1, 2, 3]}, [0, 0, 1, 1], sample_weight=weights, warn=False)
-    assert str(ENGINE.solve(Problem.build(table, target=1)).rule) == "IF x >= 0.5 THEN 1"
-    assert str(ENGINE.solve(Problem.build(table, target=0)).rule) == "IF x < 2.5 THEN 0"
+    assert str(ENGINE.solve(Problem.build(table, label=1)).rule) == "IF x >= 0.5 THEN 1"
+    assert str(ENGINE.solve(Problem.build(table, label=0)).rule) == "IF x < 2.5 THEN 0"
 
 
 def test_of_equal_rules_that_of_the_first_class_wins():

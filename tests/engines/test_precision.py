@@ -131,7 +131,7 @@ def test_rules_of_one_precision_are_ranked_by_their_correct_rows():
     # x = 0: 2 of 3 right; x = 2: 4 of 6; z says nothing: both have two thirds, one more rows
     x = [0] * 3 + [1] * 6 + [2] * 6
     y = [1, 1, 0] + [0] * 6 + [1, 1, 1, 1, 0, 0]
-    solution = discover({"x": x}, y, target=1, max_depth=1, objective="precision", min_coverage=3)
+    solution = discover({"x": x}, y, label=1, max_depth=1, objective="precision", min_coverage=3)
     assert str(solution.rule) == "IF x >= 1.5 THEN 1"
     assert solution.value == float(2 / 3)
     assert (solution.covered, solution.errors) == (6, 2)
@@ -140,7 +140,7 @@ def test_rules_of_one_precision_are_ranked_by_their_correct_rows():
 def test_without_a_minimum_coverage_it_is_five_percent():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=200), rng.integers(0, 2, 200)
-    given = {"X": {"x": x}, "y": y, "target": 1, "objective": "precision"}
+    given = {"X": {"x": x}, "y": y, "label": 1, "objective": "precision"}
     least = discover(**given)
     assert least.covered >= 10
     assert least.rule == discover(**given, min_coverage=0.05).rule
@@ -149,7 +149,7 @@ def test_without_a_minimum_coverage_it_is_five_percent():
 
 def test_before_the_first_solve_the_bound_is_that_of_the_class():
     demands = Constraints(min_coverage=4)
-    problem = Problem.build(Table.build(X, Y), target="well", constraints=demands)
+    problem = Problem.build(Table.build(X, Y), label="well", constraints=demands)
     solution = most_precise(Pricer(problem, "search", Budget(nodes=0)))
     assert solution.status is Status.UNKNOWN
     assert solution.bound == 0.5
@@ -157,10 +157,10 @@ def test_before_the_first_solve_the_bound_is_that_of_the_class():
 
 
 def test_the_rarest_class_can_be_asked_for_by_that_word():
-    assert discover(X, Y, target="rarest", w=1).rule.label == "well"
-    heavy = discover(X, Y, target="rarest", w=1, sample_weight=[9, 1, 1, 9, 1])
+    assert discover(X, Y, label="rarest", w=1).rule.label == "well"
+    heavy = discover(X, Y, label="rarest", w=1, sample_weight=[9, 1, 1, 9, 1])
     assert heavy.rule.label == "ill"
-    assert discover({"x": [1, 2, 3]}, ["rarest", "rarest", "a"], target="rarest").rule.label == (
+    assert discover({"x": [1, 2, 3]}, ["rarest", "rarest", "a"], label="rarest").rule.label == (
         "rarest"  # a class of that name is meant by its name
     )
 
@@ -186,7 +186,7 @@ def test_progress_is_that_of_the_precision():
     rng = np.random.default_rng(1)
     data, labels = rng.normal(size=(3000, 4)), rng.integers(0, 2, 3000)
     seen = []
-    solution = discover(data, labels, target=1, objective="precision",
+    solution = discover(data, labels, label=1, objective="precision",
                         budget=Budget(progress=seen.append))  # fmt: skip
     assert solution.trace[-1].value == solution.value
     assert all(each.value <= solution.value <= each.bound <= 1 for each in seen)

@@ -49,11 +49,11 @@ def test_rows_may_have_gains_of_their_own(problem: Problem) -> None:
 
 def test_a_bin_between_others_takes_two_conditions() -> None:
     table = Table.build({"x": list(range(9))}, list("aaabbbaab"))
-    middle = RSCRULESEngine(bins=3).solve(Problem.build(table, target="b"))
+    middle = RSCRULESEngine(bins=3).solve(Problem.build(table, label="b"))
     assert middle.rule is not None
     assert middle.value == 3
     assert {c.op for c in middle.rule.conditions} == {Op.GE, Op.LT}
-    short = Problem.build(table, target="b", structure=Structure.free(1))
+    short = Problem.build(table, label="b", structure=Structure.free(1))
     # The last bin holds one b in three rows: 3 - 10 * 2.
     assert RSCRULESEngine(bins=3).solve(short).rule is None
 

@@ -63,14 +63,14 @@ def test_feature_names_are_checked_as_scikit_learn_checks_its_own_estimators(est
 
 def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
     structure = Structure.levels("cat", "num")
-    model = OPDTClassifier(3, 2.5, structure=structure, target="ill", time_limit=9, n_jobs=2)
+    model = OPDTClassifier(3, 2.5, structure=structure, label="ill", time_limit=9, n_jobs=2)
     assert clone(model).get_params() == model.get_params()
     assert model.get_params() == {
         "max_depth": 3,
         "w": 2.5,
         "structure": structure,
         "groups": None,
-        "target": "ill",
+        "label": "ill",
         "objective": "vi",
         "min_coverage": None,
         "min_precision": None,
@@ -248,7 +248,7 @@ def test_weights_count_rows_and_weight_zero_removes_them(rows, data):
 @pytest.mark.parametrize("library", FRAMES)
 def test_rows_of_weight_zero_are_left_out_in_every_kind_of_frame(library):
     weights = [1, 1, 0, 1, 1, 1]
-    model = OPDTClassifier(target="ill", **SMALL)
+    model = OPDTClassifier(label="ill", **SMALL)
     model.fit(FRAMES[library](PATIENTS), STATE, sample_weight=weights)
     # Without the 47-year-old the gap reaches from 38 to 52.
     assert str(model.rule_) == "IF age >= 40 THEN ill"
@@ -265,12 +265,12 @@ def test_it_works_in_a_pipeline_and_a_grid_search_over_w_and_depth():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(60, 3)).astype(float)
     y = ((X[:, 0] >= 3) & (X[:, 1] < 3)).astype(int)
-    pipeline = make_pipeline(StandardScaler(), OPDTClassifier(target=1, **SMALL))
+    pipeline = make_pipeline(StandardScaler(), OPDTClassifier(label=1, **SMALL))
     grid = {"opdtclassifier__w": [2, 10.0], "opdtclassifier__max_depth": [1, 2]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_params_["opdtclassifier__max_depth"] == 2
     assert search.best_score_ > 0.9
-    assert cross_val_score(OPDTClassifier(target=1, **SMALL), X, y, cv=3).min() > 0.8
+    assert cross_val_score(OPDTClassifier(label=1, **SMALL), X, y, cv=3).min() > 0.8
 
 
 @pytest.mark.parametrize("output", ["pandas", "polars"])
@@ -296,7 +296,7 @@ def test_joblib_brings_a_fitted_model_back(tmp_path):
 
 
 def test_the_classifier_finds_what_discover_finds():
-    settings = {"w": 3, "target": "well", "groups": {"g": ["age", "smoker"]}, "structure": ["g"]}
+    settings = {"w": 3, "label": "well", "groups": {"g": ["age", "smoker"]}, "structure": ["g"]}
     model = OPDTClassifier(**settings, **SMALL).fit(pd.DataFrame(PATIENTS), STATE)
     solution = discover(PATIENTS, STATE, **settings, **SMALL)
     assert (model.rule_, model.vi_) == (solution.rule, solution.value)
@@ -309,7 +309,7 @@ def test_the_classifier_finds_what_discover_finds():
         ({"max_depth": 0}, "1 to 8"),
         ({"w": 0.5}, "'w' must be a finite number >= 1"),
         ({"engine": "serch"}, "'engine' 'serch' is not known"),
-        ({"target": "dead"}, "class 'dead' does not occur"),
+        ({"label": "dead"}, "class 'dead' does not occur"),
         ({"max_depth": 3, "structure": ["cat", "num"]}, "the structure has depth 2"),
     ],
 )

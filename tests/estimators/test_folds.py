@@ -49,9 +49,9 @@ def test_the_simplest_candidate_near_the_best_is_chosen(
 def test_folds_are_as_many_as_a_small_class_allows():
     table = Table.build({"x": range(10)}, [0, 0, 1, 1, 1, 1, 2, 2, 2, 2], warn=False)
     assert len(list(drawn_folds(table, 5, 2, 0))) == 4 * 2
-    assert len(list(drawn_folds(table, 5, 2, 0, target=0))) == 2 * 2
+    assert len(list(drawn_folds(table, 5, 2, 0, label=0))) == 2 * 2
     for train, test in drawn_folds(table, 5, 1, 0):
         assert (train ^ test).all()
     few = Table.build({"x": range(4)}, [0, 1, 1, 1], warn=False)
     with pytest.raises(InputError, match="too few rows of class 0 to hold some out"):
-        drawn_folds(few, 5, 1, 0, target=0)
+        drawn_folds(few, 5, 1, 0, label=0)

@@ -22,17 +22,17 @@ def rare(n=120):
 
 def test_the_classifier_takes_the_objectives_of_discover():
     X, y = rare()
-    model = OPDTClassifier(target="rarest", objective="precision", min_coverage=0.1).fit(X, y)
-    found = discover(X, y, target="odd", objective="precision", min_coverage=0.1)
+    model = OPDTClassifier(label="rarest", objective="precision", min_coverage=0.1).fit(X, y)
+    found = discover(X, y, label="odd", objective="precision", min_coverage=0.1)
     assert (model.rule_, model.value_, model.bound_) == (found.rule, found.value, found.bound)
     assert model.vi_ == found.covered - 10 * found.errors
-    most = OPDTClassifier(target="odd", objective="coverage", min_precision=0.9).fit(X, y)
+    most = OPDTClassifier(label="odd", objective="coverage", min_precision=0.9).fit(X, y)
     assert most.value_ == most.solution_.covered - most.solution_.errors
 
 
 def test_the_rarest_class_is_found_where_labels_are_encoded():
     X, y = rare()
-    single = OPDTClassifier(1, target="rarest", objective="precision")
+    single = OPDTClassifier(1, label="rarest", objective="precision")
     for model in (
         BaggingClassifier(single, n_estimators=3, random_state=0),
         VotingClassifier([("rule", single)]),
@@ -48,7 +48,7 @@ def test_balanced_classes_weigh_the_same():
     X, y = rare()
     two = np.where(y == "odd", "odd", "other").astype(object)
     counts = {label: int((two == label).sum()) for label in ("odd", "other")}
-    asked = {"w": 2, "target": "odd", "max_depth": 1}
+    asked = {"w": 2, "label": "odd", "max_depth": 1}
     balanced = OPDTClassifier(**asked, class_weight="balanced").fit(X, two)
     factors = {label: len(two) / 2 / count for label, count in counts.items()}
     weights = np.array([factors[label] for label in two])
@@ -63,7 +63,7 @@ def test_balanced_classes_weigh_the_same():
 
 def test_the_rarest_class_is_that_of_the_rows_and_not_of_their_balanced_weights():
     X, y = rare()
-    model = OPDTClassifier(target="rarest", class_weight="balanced", w=2).fit(X, y)
+    model = OPDTClassifier(label="rarest", class_weight="balanced", w=2).fit(X, y)
     assert model.rule_.label == "odd"
 
 

@@ -73,7 +73,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "n_permutations": 999,
         "structure": structure,
         "groups": None,
-        "target": None,
+        "label": None,
         "class_weight": "balanced",
         "constraints": None,
         "roles": None,
@@ -128,7 +128,7 @@ def test_every_step_has_its_numbers():
 def test_shares_are_training_frequencies():
     # Of three rows below 3.5, one is of the other class: VI = 3 - 1.5 at w = 1.5.
     X, y = [[1], [2], [3], [4], [5]], ["a", "b", "a", "b", "b"]
-    model = OPDTRuleList(1, 1.5, max_rules=1, target="a", class_weight=None).fit(X, y)
+    model = OPDTRuleList(1, 1.5, max_rules=1, label="a", class_weight=None).fit(X, y)
     assert str(model.rule_list_) == "IF x0 < 3.5 THEN a\nELSE b"
     assert model.predict_proba([[0], [9]]) == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
 

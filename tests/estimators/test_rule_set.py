@@ -62,7 +62,7 @@ def test_feature_names_are_checked_as_scikit_learn_checks_its_own_estimators():
 
 def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
     structure = Structure.levels("cat", "num")
-    model = OPDTRuleSet(3, condition_price=0.5, structure=structure, target="ill", time_limit=9)
+    model = OPDTRuleSet(3, condition_price=0.5, structure=structure, label="ill", time_limit=9)
     assert clone(model).get_params() == model.get_params()
     assert model.get_params() == {
         "max_rules": 3,
@@ -70,7 +70,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "condition_price": 0.5,
         "structure": structure,
         "groups": None,
-        "target": "ill",
+        "label": "ill",
         "class_weight": None,
         "constraints": None,
         "roles": None,
@@ -83,7 +83,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
 @pytest.mark.parametrize("library", FRAMES)
 def test_frames_with_text_and_missing_values_are_read_by_column(library):
     X = FRAMES[library](PATIENTS)
-    model = OPDTRuleSet(condition_price=0.5, target="ill").fit(X, STATE)
+    model = OPDTRuleSet(condition_price=0.5, label="ill").fit(X, STATE)
     # Two conditions without an error; one condition, age >= 40, has one.
     assert [str(rule) for rule in model.rule_set_.rules] == [
         "IF age >= 60 THEN ill",
@@ -182,7 +182,7 @@ def test_it_works_in_pipelines_grids_and_cross_validation():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] > 0.7) | (X[:, 1] > 0.7)
-    pipeline = make_pipeline(StandardScaler(), OPDTRuleSet(max_depth=1, target=True))
+    pipeline = make_pipeline(StandardScaler(), OPDTRuleSet(max_depth=1, label=True))
     grid = GridSearchCV(pipeline, {"opdtruleset__max_rules": [1, 2]}, cv=3)
     assert grid.fit(X, y).best_params_ == {"opdtruleset__max_rules": 2}
     assert cross_val_score(OPDTRuleSet(2, 1), X, y, cv=3, scoring="roc_auc").min() > 0.8
@@ -209,7 +209,7 @@ def test_a_time_limit_leaves_a_set_and_a_true_bound():
     [
         ({"max_rules": 0}, r"'max_rules' must be an int >= 1, got 0\."),
         ({"condition_price": -1}, r"'condition_price' must be a finite number of rows >= 0"),
-        ({"target": "dead"}, r"class 'dead' does not occur in the labels"),
+        ({"label": "dead"}, r"class 'dead' does not occur in the labels"),
         ({"time_limit": -1}, r"'seconds' \(time_limit\) must be"),
     ],
 )

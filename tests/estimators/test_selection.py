@@ -58,52 +58,52 @@ def ages(n=60, seed=0):
 
 def test_a_precision_is_kept_exactly_and_covers_the_most():
     X, y = ages()
-    model = OPDTClassifierCV(**SMALL, min_precision=0.95, target="ill").fit(X, y)
+    model = OPDTClassifierCV(**SMALL, min_precision=0.95, label="ill").fit(X, y)
     # 19 ill above 40, the error 40, and 9 ill from 31 to 39: 28 of 29 is more than 0.95
     assert str(model.rule_) == "IF age >= 30.5 THEN ill"
     assert model.value_ == model.bound_ == 28  # correct rows
     assert model.vi_ == 29 - 10 * 1  # at the price that scores
     assert model.best_params_ == {"w": None, "max_depth": 1, "structure": None}
-    exact = discover(X, y, w=1, max_depth=1, target="ill", constraints={"min_precision": 0.95})
+    exact = discover(X, y, w=1, max_depth=1, label="ill", constraints={"min_precision": 0.95})
     assert model.rule_ == exact.rule
 
 
 def test_a_number_of_errors_is_kept_exactly():
     X, y = ages()
-    model = OPDTClassifierCV(**SMALL, max_errors=2, target="ill").fit(X, y)
+    model = OPDTClassifierCV(**SMALL, max_errors=2, label="ill").fit(X, y)
     assert str(model.rule_) == "IF age >= 25.5 THEN ill"
     assert model.solution_.errors == 2
 
 
 def test_a_coverage_is_kept_with_the_highest_precision():
     X, y = ages()
-    model = OPDTClassifierCV(**SMALL, min_coverage=0.5, target="ill").fit(X, y)
+    model = OPDTClassifierCV(**SMALL, min_coverage=0.5, label="ill").fit(X, y)
     assert model.solution_.covered >= 30
     every = [1 - sum(y[X["age"] >= a] == "well") / (60 - a) for a in range(1, 31)]
     assert model.solution_.precision == pytest.approx(max(every))
-    few = OPDTClassifierCV(**SMALL, min_coverage=10, target="ill").fit(X, y)
+    few = OPDTClassifierCV(**SMALL, min_coverage=10, label="ill").fit(X, y)
     assert str(few.rule_) == "IF age >= 40.5 THEN ill"  # without errors, and the largest of those
 
 
 def test_a_wish_is_met_by_the_best_of_all_depths_and_measured_on_held_out_rows():
     X, y = ages()
-    model = OPDTClassifierCV(min_precision=0.95, target="ill", n_repeats=1, n_jobs=1).fit(X, y)
-    exact = discover(X, y, w=1, target="ill", constraints={"min_precision": 0.95})
+    model = OPDTClassifierCV(min_precision=0.95, label="ill", n_repeats=1, n_jobs=1).fit(X, y)
+    exact = discover(X, y, w=1, label="ill", constraints={"min_precision": 0.95})
     assert (model.rule_, model.value_) == (exact.rule, exact.value)
     assert [p["max_depth"] for p in model.cv_results_["params"]] == [1, 2]
     assert model.best_params_["max_depth"] == 2
     assert model.cv_results_["test_precision"][1] < 1
-    shallow = OPDTClassifierCV(**SMALL | {"max_depths": [1, 2]}, max_errors=60, target="ill")
+    shallow = OPDTClassifierCV(**SMALL | {"max_depths": [1, 2]}, max_errors=60, label="ill")
     # everything may be covered, without a condition: the smaller depth does
     assert shallow.fit(X, y).best_params_["max_depth"] == 1
-    precise = OPDTClassifierCV(min_coverage=0.4, target="ill", n_repeats=1, n_jobs=1).fit(X, y)
+    precise = OPDTClassifierCV(min_coverage=0.4, label="ill", n_repeats=1, n_jobs=1).fit(X, y)
     assert precise.solution_.precision >= model.solution_.precision
     assert precise.solution_.covered >= 24
 
 
 def test_wishes_go_together():
     X, y = ages()
-    model = OPDTClassifierCV(**SMALL, min_precision=0.95, min_coverage=0.6, target="ill")
+    model = OPDTClassifierCV(**SMALL, min_precision=0.95, min_coverage=0.6, label="ill")
     assert model.fit(X, y).status_ is Status.INFEASIBLE
     assert model.rule_ is None
     assert set(model.predict(X)) == {"ill"}  # the most frequent class
@@ -115,13 +115,13 @@ def test_wishes_go_together():
 def test_scores_are_the_vi_of_separate_fits_on_held_out_rows():
     X, y = ages()
     cv = list(KFold(4, shuffle=True, random_state=1).split(X))
-    model = OPDTClassifierCV(**SMALL | {"cv": cv}, ws=[2, 5, 20], scoring_w=4, target="ill")
+    model = OPDTClassifierCV(**SMALL | {"cv": cv}, ws=[2, 5, 20], scoring_w=4, label="ill")
     model.fit(X, y)
     assert model.n_splits_ == 4
     for place, params in enumerate(model.cv_results_["params"]):
         pooled = np.zeros(2)
         for fold, (train, test) in enumerate(cv):
-            single = OPDTClassifier(1, params["w"], target="ill").fit(X.iloc[train], y[train])
+            single = OPDTClassifier(1, params["w"], label="ill").fit(X.iloc[train], y[train])
             fires = single.covers(X.iloc[test])
             errors = (y[test][fires] != "ill").sum()
             expected = (fires.sum() - 4 * errors) / len(test)
@@ -136,15 +136,15 @@ def test_scores_are_the_vi_of_separate_fits_on_held_out_rows():
 
 def test_candidates_come_from_the_path_simplest_first():
     X, y = ages()
-    model = OPDTClassifierCV(n_repeats=1, target="ill", scoring_w=3, n_jobs=1).fit(X, y)
+    model = OPDTClassifierCV(n_repeats=1, label="ill", scoring_w=3, n_jobs=1).fit(X, y)
     params = model.cv_results_["params"]
     assert [p["max_depth"] for p in params] == sorted(p["max_depth"] for p in params)
     for depth in (1, 2):
-        path = weight_path(X, y, target="ill", max_depth=depth, n_jobs=1)
+        path = weight_path(X, y, label="ill", max_depth=depth, n_jobs=1)
         mine = [p["w"] for p in params if p["max_depth"] == depth]
         assert mine == sorted({*price_grid(path), 3.0}, reverse=True)
     best = model.best_params_
-    single = OPDTClassifier(best["max_depth"], best["w"], target="ill").fit(X, y)
+    single = OPDTClassifier(best["max_depth"], best["w"], label="ill").fit(X, y)
     assert (single.rule_, single.vi_) == (model.rule_, model.vi_)
     assert model.best_score_ == model.cv_results_["mean_test_score"][model.best_index_]
     assert model.cv_results_["rank_test_score"].min() == 1
@@ -169,15 +169,15 @@ def test_where_nothing_pays_on_held_out_rows_there_is_no_rule():
 def test_a_time_limit_is_one_for_the_whole_call():
     X, y = ages()
     with pytest.warns(UserWarning, match="after 1 of 25 folds"):
-        model = OPDTClassifierCV(target="ill", time_limit=0, n_jobs=1).fit(X, y)
+        model = OPDTClassifierCV(label="ill", time_limit=0, n_jobs=1).fit(X, y)
     assert model.n_splits_ == 1
     assert model.solution_.value <= model.bound_
 
 
 def test_the_rarest_class_is_the_same_in_all_folds():
     X, y = ages()
-    named = OPDTClassifierCV(**SMALL, min_coverage=0.2, target="well").fit(X, y)
-    word = OPDTClassifierCV(**SMALL, min_coverage=0.2, target="rarest").fit(X, y)
+    named = OPDTClassifierCV(**SMALL, min_coverage=0.2, label="well").fit(X, y)
+    word = OPDTClassifierCV(**SMALL, min_coverage=0.2, label="rarest").fit(X, y)
     assert word.rule_ == named.rule_
     assert word.solution_.objective == "precision"
     assert word.value_ == word.solution_.precision
@@ -205,10 +205,10 @@ def test_scorers_of_scikit_learn_may_judge(scoring):
     if scoring == "callable":
         chosen = lambda model, X, y: accuracy_score(y, model.predict(X))  # noqa: E731
     cv = list(StratifiedKFold(3).split(X, y))
-    model = OPDTClassifierCV(**SMALL | {"cv": cv}, ws=[2, 20], target="ill", scoring=chosen)
+    model = OPDTClassifierCV(**SMALL | {"cv": cv}, ws=[2, 20], label="ill", scoring=chosen)
     model.fit(X, y)
     for place, params in enumerate(model.cv_results_["params"]):
-        single = OPDTClassifier(1, params["w"], target="ill")
+        single = OPDTClassifier(1, params["w"], label="ill")
         name = "accuracy" if scoring == "callable" else scoring
         expected = cross_val_score(single, X, y, cv=cv, scoring=name)
         found = [model.cv_results_[f"split{fold}_test_score"][place] for fold in range(3)]
@@ -237,7 +237,7 @@ def test_weights_count_rows_in_the_search_and_in_the_scores():
 
 def test_numbers_of_rows_shrink_with_the_rows_of_a_fold():
     X, y = ages()
-    model = OPDTClassifierCV(**SMALL | {"cv": 2}, max_errors=2, target="ill").fit(X, y)
+    model = OPDTClassifierCV(**SMALL | {"cv": 2}, max_errors=2, label="ill").fit(X, y)
     # in half of the rows one error is allowed, so that the held-out precision is that of the wish
     assert 0.85 < model.cv_results_["test_precision"][0] <= 1
 
@@ -304,7 +304,7 @@ def test_the_same_folds_are_drawn_every_time():
         ({"min_precision": 0.9, "ws": [3]}, "'ws' cannot be given beside 'min_precision'"),
         ({"min_coverage": 0}, "'min_coverage' must be above 0"),
         ({"max_errors": 1, "constraints": {"max_errors": 2}}, "'max_errors' is given twice"),
-        ({"target": "dead"}, "class 'dead' does not occur"),
+        ({"label": "dead"}, "class 'dead' does not occur"),
         ({"engine": "bsccart"}, "proves nothing"),
     ],
 )

@@ -51,6 +51,6 @@ def test_a_pipeline_hands_on_a_sparse_matrix():
 def test_whole_numbers_with_gaps_stay_whole_in_a_mapping():
     whole = [2**60 + k for k in range(4)]
     X = {"a": pd.array([*whole, None], dtype="Int64"), "b": [1, 2, 3, 4, 5]}
-    model = OPDTClassifier(max_depth=1, target=1).fit(X, [0, 0, 1, 1, 0])
+    model = OPDTClassifier(max_depth=1, label=1).fit(X, [0, 0, 1, 1, 0])
     assert model.rule_.features == ("a",)
     assert model.vi_ == 2

@@ -256,7 +256,7 @@ def test_hostile_levels_are_shown_as_they_are() -> None:
 def test_a_fitted_model_a_solution_and_its_rule_give_the_same_picture() -> None:
     X, y = clinic()
     matrix = np.column_stack([X["age"], X["dose"]])
-    model = OPDTClassifier(max_depth=2, w=3, target="ill").fit(matrix, y)
+    model = OPDTClassifier(max_depth=2, w=3, label="ill").fit(matrix, y)
     pictures = [marks(region(each, matrix, y, ax=axes())) for each in (model, model.solution_)]
     pictures.append(marks(region(model.rule_, matrix, y, ax=axes())))
     for kind, points in pictures[0].items():
@@ -267,7 +267,7 @@ def test_a_model_of_a_frame_draws_an_array_under_the_names_of_the_fit() -> None:
     pandas = pytest.importorskip("pandas")
     X, y = clinic()
     frame = pandas.DataFrame({"age": X["age"], "dose": X["dose"]})
-    model = OPDTClassifier(max_depth=1, w=3, target="ill").fit(frame, y)
+    model = OPDTClassifier(max_depth=1, w=3, label="ill").fit(frame, y)
     ax = region(model, frame.to_numpy(), y, ax=axes())
     assert ax.get_xlabel() == model.rule_.features[0]
     covered = marks(ax)["class-0-covered"], marks(ax)["class-1-covered"]
@@ -321,7 +321,7 @@ def test_without_axes_a_new_figure_is_made() -> None:
 
 def test_a_rule_found_in_data_is_drawn() -> None:
     X, y = clinic()
-    solution = discover(X, y, w=3, target="ill")
+    solution = discover(X, y, w=3, label="ill")
     ax = region(solution, X, y, ax=axes())
     covered = [points for kind, points in marks(ax).items() if "-covered" in kind]
     assert sum(map(len, covered)) == solution.covered

@@ -76,7 +76,7 @@ def test_points_without_prices_have_no_label() -> None:
 
 
 def test_a_real_path_is_drawn() -> None:
-    path = weight_path(*matrix(), target="ill", w_max=50)
+    path = weight_path(*matrix(), label="ill", w_max=50)
     ax = trade_off(path, w=4, ax=axes())
     covering = [s for s in path.segments if s.covered]
     assert np.allclose(drawn(ax, "rules"), [(s.coverage, s.precision) for s in covering])
@@ -86,7 +86,7 @@ def test_a_real_path_is_drawn() -> None:
 
 def test_a_fitted_model_is_drawn_with_its_path_and_its_price() -> None:
     X, y = matrix()
-    model = OPDTClassifier(max_depth=1, w=4, target="ill").fit(X, y)
+    model = OPDTClassifier(max_depth=1, w=4, label="ill").fit(X, y)
     ax = trade_off(model, X, y, ax=axes())
     solution = model.solution_
     assert np.allclose(drawn(ax, "chosen"), [(solution.covered / 240, solution.precision)])
@@ -94,7 +94,7 @@ def test_a_fitted_model_is_drawn_with_its_path_and_its_price() -> None:
 
 def test_bare_solutions_over_w_are_drawn() -> None:
     X, y = matrix()
-    solutions = {w: discover(X, y, w=w, target="ill") for w in (1.5, 2, 4, 4.001, 30)}
+    solutions = {w: discover(X, y, w=w, label="ill") for w in (1.5, 2, 4, 4.001, 30)}
     ax = trade_off(solutions, X, ax=axes())
     expected = {(s.covered / 240, s.precision) for s in solutions.values() if s.covered}
     assert {tuple(p) for p in drawn(ax, "rules").tolist()} == expected
@@ -123,7 +123,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(make: Any, message: str
 def test_the_star_is_the_models_own_rule_on_any_rows() -> None:
     X, y = matrix()
     seen = np.arange(len(y)) % 2 == 0
-    model = OPDTClassifier(max_depth=1, w=2, target="ill").fit(X[seen], y[seen])
+    model = OPDTClassifier(max_depth=1, w=2, label="ill").fit(X[seen], y[seen])
     ax = trade_off(model, X[~seen], y[~seen], ax=axes())
     fires = model.covers(X[~seen])
     right = float((y[~seen][fires] == "ill").mean())

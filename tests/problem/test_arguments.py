@@ -14,7 +14,7 @@ X = {
     "smoker": ["no", "yes", "no", "no", "yes", "no", "yes", "no", "yes", "yes"],
 }
 Y = ["well", "ill", "well", "ill", "well", "ill", "well", "ill", "ill", "ill"]
-ASKED = {"max_depth": 1, "target": "ill", "min_coverage": 2}
+ASKED = {"max_depth": 1, "label": "ill", "min_coverage": 2}
 
 # Whatever says how much or how the rows are drawn is kept small.
 ASKING = {

@@ -122,7 +122,7 @@ def test_a_price_too_large_to_be_added_is_refused(w):
 
 def test_rules_may_have_any_class_or_the_target():
     assert volume_impurity(CLASSES, 3).labels == (0, 1, 2)
-    assert volume_impurity(CLASSES, 3, target=1).labels == (1,)
+    assert volume_impurity(CLASSES, 3, label=1).labels == (1,)
 
 
 # -- row weights ---------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def test_the_value_is_that_of_the_numbers_given(rows, w):
     assume(len(set(x)) > 1 and len(set(y)) == 2 and sum(weights) > 0)
     try:
         found = discover(
-            {"x": list(x)}, list(y), w=w, sample_weight=weights, target=True, max_depth=1
+            {"x": list(x)}, list(y), w=w, sample_weight=weights, label=True, max_depth=1
         )
     except InputError as refused:
         assert "too many digits" in str(refused) or "too large" in str(refused)  # noqa: PT017
@@ -331,7 +331,7 @@ def test_a_price_beside_large_weights_is_not_rounded():
         [1, 0, 1, 1, 0, 1],
         w=1.999,
         sample_weight=[1e8 + 0.25] * 6,
-        target=1,
+        label=1,
     )
     assert (found.value, found.bound, found.rounding) == (200200000.5005, 200200000.5005, 0)
 
@@ -343,7 +343,7 @@ def test_a_precision_is_not_rounded(share):
     weights = [1] + [2500000 - 1] + [0] * 8  # in all of them exactly that share is of class 1
     for limit, value in ((share, 2500000 - 10), (share + Fraction(1, 10**8), 0)):
         found = discover(
-            {"x": x}, y, sample_weight=weights, target=1, constraints={"min_precision": limit}
+            {"x": x}, y, sample_weight=weights, label=1, constraints={"min_precision": limit}
         )
         assert found.value == value
 

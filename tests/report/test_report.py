@@ -39,7 +39,7 @@ def clinic(n=160, seed=3):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = clinic()
-    return OPDTClassifier(w=3, target="bad").fit(X, y), X, y
+    return OPDTClassifier(w=3, label="bad").fit(X, y), X, y
 
 
 class Reader(HTMLParser):
@@ -126,7 +126,7 @@ def test_a_solution_is_reported_with_what_was_asked(fitted):
     _, X, y = fitted
     asked = {
         "w": 3,
-        "target": "bad",
+        "label": "bad",
         "constraints": {"min_precision": 0.8},
         "structure": ["num", "num"],
     }
@@ -143,7 +143,7 @@ def test_a_table_without_a_pattern_gets_a_page_too():
 
 
 @pytest.mark.parametrize(
-    "model", [OPDTRuleList(w=3, max_rules=3), OPDTRuleSet(2, target="bad")], ids=["list", "set"]
+    "model", [OPDTRuleList(w=3, max_rules=3), OPDTRuleSet(2, label="bad")], ids=["list", "set"]
 )
 def test_several_rules_have_a_page_with_their_numbers(model):
     X, y = clinic()
@@ -163,7 +163,7 @@ def test_several_rules_have_a_page_with_their_numbers(model):
 
 
 @pytest.mark.parametrize(
-    "model", [OPDTRuleList(w=3, max_rules=3), OPDTRuleSet(2, target="bad")], ids=["list", "set"]
+    "model", [OPDTRuleList(w=3, max_rules=3), OPDTRuleSet(2, label="bad")], ids=["list", "set"]
 )
 def test_several_rules_have_a_verdict_each_by_the_rows_of_their_table(model):
     X, y = clinic()
@@ -243,7 +243,7 @@ def emulate(browser, width, scheme):
 def test_a_hostile_report_runs_nothing_and_fits_every_screen(browser, tmp_path: Path):
     X, y = clinic()
     X = {"age " + EVIL: X["age"], "lactate" * 12: X["lactate"], TAG: X["ward"]}
-    model = OPDTClassifier(w=3, target="bad").fit(X, y)
+    model = OPDTClassifier(w=3, label="bad").fit(X, y)
     path = report(model, X, y, X, y, title="Ward " + TAG).save(tmp_path / "r.html")
     grounds = set()
     for width in (1280, 390):

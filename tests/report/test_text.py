@@ -45,7 +45,7 @@ def test_each_condition_has_a_line_of_its_own():
 
 
 def test_a_rule_without_conditions_says_so():
-    solution = solve(w=1, target="ill")
+    solution = solve(w=1, label="ill")
     assert solution.rule.conditions == ()
     assert describe_solution(solution, TABLE, 1).startswith("IF   (any row)\nTHEN ill\n")
 
@@ -75,10 +75,10 @@ def test_an_unproven_rule_is_shown_with_bound_and_gap(reason, words):
 
 
 def test_other_objectives_have_a_proof_of_their_own():
-    precise = describe_solution(solve(objective="precision", target="well"), TABLE, 10)
+    precise = describe_solution(solve(objective="precision", label="well"), TABLE, 10)
     assert "VI" not in precise
     assert "no allowed rule with enough rows is more precise" in precise
-    most = solve(objective="coverage", target="ill", min_precision=0.9)
+    most = solve(objective="coverage", label="ill", min_precision=0.9)
     assert "no allowed rule covers more rows of its class" in describe_solution(most, TABLE, 10)
     cut = replace(solve(objective="precision"), value=0.75, bound=0.8, status=Status.FEASIBLE)
     assert "has a precision above 80.0 %, a gap of 5.0 points" in describe_solution(cut, TABLE, 10)

@@ -120,8 +120,8 @@ def test_instants_are_told_with_their_zone(tmp_path):
     for name, write in files.items():
         write(frame, tmp_path / name, index=False)
     sources = [frame, tmp_path / "t.csv", tmp_path / "t.parquet"]
-    found = [discover(source, "late", max_depth=1, target=1).rule for source in sources]
-    found += [discover([str(path)], "late", max_depth=1, target=1).rule for path in sources[1:]]
+    found = [discover(source, "late", max_depth=1, label=1).rule for source in sources]
+    found += [discover([str(path)], "late", max_depth=1, label=1).rule for path in sources[1:]]
     for rule in found:
         assert str(rule) == "IF t >= 2024-03-03 07:00 UTC THEN 1"
         write_rule(tmp_path / "rule.json", rule)
@@ -133,6 +133,6 @@ def test_instants_are_told_with_their_zone(tmp_path):
         database.execute("CREATE TABLE rows AS SELECT * FROM frame")
         answer = database.sql(f"SELECT {found[0].to_sql('duckdb')} FROM rows").fetchall()
     assert [int(fires) for (fires,) in answer] == late
-    hours = discover(frame, "late", max_depth=1, target=1, roles={"t": "date:hour"})
+    hours = discover(frame, "late", max_depth=1, label=1, roles={"t": "date:hour"})
     cleaning = hours.plan["t"].cleaning
     assert str(Condition("t", ">=", 16.5, cleaning)) == "hour of t (UTC) >= 16.5"

@@ -88,7 +88,7 @@ def settings_of(problem: Problem) -> dict[str, Any]:
         "structure": problem.structure,
         "groups": groups,
         "w": problem.objective.w,
-        "target": classes[labels[0]] if len(labels) == 1 else None,
+        "label": classes[labels[0]] if len(labels) == 1 else None,
         "constraints": problem.constraints,
         "sample_weight": None if problem.table.weights is None else "weight",
         "roles": {c.name: str(c.kind) for c in problem.table.columns},
@@ -196,7 +196,7 @@ def random_case(seed: int, *, max_rows: int = 20_000, uniform: bool = False) -> 
     target = rng.choice(built.classes.tolist()) if rng.random() < 0.4 else None
     w = float(rng.choice([1.1, 2, 2.5, 5, 10]))
     problem = Problem.build(
-        built, structure=structure, groups=groups, w=w, target=target, constraints=constraints
+        built, structure=structure, groups=groups, w=w, label=target, constraints=constraints
     )
     table = table.append_column("y", labels)
     if weights is not None:

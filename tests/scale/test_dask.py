@@ -122,7 +122,7 @@ def test_messy_cells_are_read_as_in_a_file(tmp_path: Path, wide: Wide) -> None:
 def test_categories_with_an_order_keep_it() -> None:
     sizes = pd.Categorical(["S", "L", "M"] * 20, categories=["S", "M", "L"], ordered=True)
     frame = pd.DataFrame({"size": sizes, "y": [int(size == "L") for size in sizes]})
-    asked = {"max_depth": 1, "target": 1}
+    asked = {"max_depth": 1, "label": 1}
     here = opdt.discover(frame, "y", **asked)
     there = discover_partitioned(dd.from_pandas(frame, npartitions=2), "y", **asked)
     assert str(here.rule) == str(there.rule) == "IF size >= 'L' THEN 1"

@@ -107,7 +107,7 @@ def test_weights_are_named_by_their_column(tmp_path: Path) -> None:
         ({"groups": {"g": ["nowhere"]}}, InputError, "'nowhere'"),
         ({"constraints": {"required": ["nowhere"]}}, InputError, "'nowhere'"),
         ({"roles": {"nowhere": "numeric"}}, InputError, "'nowhere'"),
-        ({"target": "neither"}, InputError, "'neither'"),
+        ({"label": "neither"}, InputError, "'neither'"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(

@@ -136,13 +136,13 @@ def test_text_files_are_read_however_each_of_them_is_written(tmp_path: Path) -> 
     frame[:100].to_csv(folder / "1.csv", index=False, sep=";", decimal=",", encoding="cp1252")
     frame[100:200].to_csv(folder / "2.tsv", index=False, sep="\t")
     frame[200:].to_csv(folder / "3.CSV.gz", index=False, compression="gzip")
-    expected = opdt.discover(frame, "y", target="a")
+    expected = opdt.discover(frame, "y", label="a")
     assert expected.rule is not None
     assert set(expected.rule.features) == {"größe", "ort"}
-    assert shown(discover_partitioned(folder, "y", target="a")) == shown(expected)
+    assert shown(discover_partitioned(folder, "y", label="a")) == shown(expected)
     schema = agree(LocalScanner(folder).sources(), "y")
     pytest.importorskip("dask.dataframe")
-    assert shown(discover_partitioned(dask_frame(folder, schema), "y", target="a")) == shown(
+    assert shown(discover_partitioned(dask_frame(folder, schema), "y", label="a")) == shown(
         expected
     )
 
@@ -203,7 +203,7 @@ def test_a_value_that_cannot_be_used_is_refused_naming_its_file(tmp_path: Path) 
         ({"y": "z"}, "there is no column 'z'"),
         ({"y": 3}, "'y' must name the column"),
         ({"y": "y", "w": 0}, "'w' must be a finite number >= 1"),
-        ({"y": "y", "target": "none"}, "class 'none' does not occur"),
+        ({"y": "y", "label": "none"}, "class 'none' does not occur"),
         ({"y": "y", "sample_weight": "text"}, "the weights in column 'text' must be numbers"),
     ],
 )

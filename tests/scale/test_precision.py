@@ -53,7 +53,7 @@ def table(n: int = 3000) -> pa.Table:
 def test_a_limit_on_passes_leaves_a_true_bound() -> None:
     rows, seen = table(), []
     parts = [rows.slice(0, 1000), rows.slice(1000)]
-    asked = {"target": "rarest", "objective": "precision"}
+    asked = {"label": "rarest", "objective": "precision"}
     watched = Budget(progress=seen.append)
     whole = discover_partitioned(TableScanner(parts), "y", **asked, budget=watched)
     assert whole.status is Status.OPTIMAL

@@ -26,7 +26,7 @@ def claims(n_rows: int = 60) -> Loaded:
             "fraud": ["yes" if k % 7 < 3 else "no" for k in rows],
         }
     )
-    return loaded_frame(frame, "claims", label="fraud")
+    return loaded_frame(frame, "claims", target="fraud")
 
 
 def test_roles_are_offered_where_the_cells_allow_them() -> None:

@@ -70,7 +70,7 @@ class Listener:
 async def begun(path: Path, **said: Any) -> tuple[Session, Listener]:
     one = Session()
     listener = Listener(one)
-    assert await one.load_file(path, label="state")
+    assert await one.load_file(path, target="state")
     if said:
         assert one.change(**said)
     await one.settled()
@@ -86,7 +86,7 @@ async def deep_search(folder: Path) -> tuple[Session, Listener]:
     one = Session()
     listener = Listener(one)
     assert await one.load_file(folder / "deep.csv")
-    assert one.change(label="state", max_depth=6, w=1.5)
+    assert one.change(target="state", max_depth=6, w=1.5)
     return one, listener
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_said_is_refused_and_nothing_changes(table: Path) -> None
     async def scene() -> None:
         one, listener = await begun(table)
         before = one.work
-        for said in ({"w": 0.5}, {"target": "dead"}, {"label": "age2"}, {"colour": 1}):
+        for said in ({"w": 0.5}, {"label": "dead"}, {"target": "age2"}, {"colour": 1}):
             assert not one.change(**said)
         assert one.work == before
         assert len(listener.of("error")) == 4
@@ -289,7 +289,7 @@ def test_without_a_label_a_search_is_of_no_interest_any_more(tmp_path: Path) -> 
     async def scene() -> None:
         one, listener = await deep_search(tmp_path)
         await progress(listener)
-        one.change(label=None)
+        one.change(target=None)
         assert one.busy == frozenset()
         await asyncio.sleep(0.3)
         assert one.outcome is None
@@ -323,7 +323,7 @@ def test_twenty_sessions_at_once_are_all_answered_and_never_mixed_up(tmp_path: P
         loaded = patients(seed=number)
         path = stored(tmp_path, number)
         one = Session()
-        assert await one.load_file(path, f"{number}.csv", label="state")
+        assert await one.load_file(path, f"{number}.csv", target="state")
         for w in (2.0, 3.0, 4.0 + number):
             one.change(w=w)
             await asyncio.sleep(0.01)
@@ -392,7 +392,7 @@ def test_a_project_that_does_not_fit_its_data_is_refused(table: Path) -> None:
         before = one.work
         for work in (
             before.change(roles={"pulse2": "ignored"}),
-            Work(source=before.source, label="drug", target="z"),
+            Work(source=before.source, target="drug", label="z"),
         ):
             assert not await one.open_project(work.to_json())
         assert not await one.open_project("{}")
@@ -412,7 +412,7 @@ def test_a_file_that_cannot_be_read_leaves_the_workbench_as_it_is(
         (tmp_path / "bad.csv").write_bytes(b"\0\1\2")
         assert not await one.load_file(tmp_path / "bad.csv")
         assert "no text table" in listener.of("error")[-1]
-        assert not await one.load_file(table, label="age9")
+        assert not await one.load_file(table, target="age9")
         assert one.outcome is not None
         assert one.loaded.source.name == table.name
         one.close()
@@ -429,10 +429,10 @@ def test_a_file_without_a_label_waits_for_one(table: Path) -> None:
         await one.settled()
         assert one.outcome is None
         assert listener.of("error") == ["Choose data and the column of the classes first."]
-        one.change(label="state")
+        one.change(target="state")
         await one.settled()
         assert one.outcome is not None
-        one.change(label=None)
+        one.change(target=None)
         assert one.outcome is None
         one.close()
 

@@ -122,7 +122,7 @@ def test_the_rows_of_a_region_lie_inside_exactly_if_they_are_covered(work: Work)
 
 def test_a_region_of_many_rows_is_a_sample_with_all_errors() -> None:
     solver = Solver(patients(4000))
-    outcome = solver.solve(first(solver.loaded, target="ill", w=2.0))
+    outcome = solver.solve(first(solver.loaded, label="ill", w=2.0))
     assert outcome.region is not None
     assert outcome.wrong is not None
     assert len(outcome.region.points) == MAX_POINTS < outcome.region.n_rows
@@ -134,7 +134,7 @@ def test_only_what_has_changed_is_prepared_again() -> None:
     solver = Solver(PATIENTS)
     work = first(PATIENTS)
     searcher = solver.searcher(work)
-    assert solver.searcher(work.change(w=3.0, target="ill")) is searcher
+    assert solver.searcher(work.change(w=3.0, label="ill")) is searcher
     assert solver.searcher(work.change(min_precision=0.9)) is not searcher
     assert solver.table(work.change(min_precision=0.9)) is solver.table(work)
     assert solver.table(work.change(held_out=0.5)) is not solver.table(work)
@@ -201,7 +201,7 @@ def test_pinned_rules_on_columns_that_are_left_out_are_not_measured() -> None:
 
 
 def test_every_point_of_the_trade_off_can_be_chosen() -> None:
-    work = first(PATIENTS, target="ill", max_errors=1)
+    work = first(PATIENTS, label="ill", max_errors=1)
     paths = []
     trade_off = SOLVER.trade_off(work, on_path=paths.append)
     assert trade_off.is_complete

@@ -174,9 +174,9 @@ def test_datasets_without_a_network_can_be_loaded(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("OPDT_DATA", raising=False)
     choice = datasets()[0]
     loaded = load_dataset(choice.name)
-    assert loaded.label in loaded.names
+    assert loaded.target in loaded.names
     assert loaded.source.kind == "dataset"
-    assert len(loaded.balance(str(loaded.label))) >= 2
+    assert len(loaded.balance(str(loaded.target))) >= 2
 
 
 def test_the_fifteen_datasets_come_with_their_label(
@@ -184,7 +184,7 @@ def test_the_fifteen_datasets_come_with_their_label(
 ) -> None:
     monkeypatch.setenv("OPDT_DATA", str(uci_folder))
     loaded = load_dataset("german")
-    assert (loaded.source.n_rows, loaded.label) == (1000, "credit_risk")
+    assert (loaded.source.n_rows, loaded.target) == (1000, "credit_risk")
 
 
 def test_an_unknown_dataset_is_refused() -> None:

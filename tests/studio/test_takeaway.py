@@ -40,8 +40,8 @@ def hostile_file(folder: Path) -> Path:
 
 def hostile_work(loaded: Loaded) -> Work:
     group = "g'\"\\\n"
-    return Work(source=loaded.source, label=HOSTILE[4]).change(
-        target=HOSTILE[6],
+    return Work(source=loaded.source, target=HOSTILE[4]).change(
+        label=HOSTILE[6],
         w=3.0,
         groups={group: (HOSTILE[0], HOSTILE[1], HOSTILE[3])},
         structure=Structure.tree(split=[1, 0, 1], group=[group, None, "all"], target=[0, 0, 1, 1]),
@@ -210,6 +210,6 @@ def test_without_a_rule_there_is_nothing_to_take(solver: Solver) -> None:
     ],
 )
 def test_the_names_of_files_are_harmless(solver: Solver, name: str, stem: str) -> None:
-    work = Work(source=DataSource("file", name, "00", 1, 2), label="y")
+    work = Work(source=DataSource("file", name, "00", 1, 2), target="y")
     assert make("project", solver, work, None).name == f"{stem}.opdt.json"
     assert set(KINDS) >= {"report", "json", "sql", "script", "project"}

@@ -17,7 +17,7 @@ FILE = DataSource("file", "heart.csv", "ab" * 32, 299, 13)
 
 
 def project(**changed: object) -> str:
-    content = json.loads(Work(source=FILE, label="death").to_json())
+    content = json.loads(Work(source=FILE, target="death").to_json())
     return json.dumps({**content, **changed})
 
 
@@ -29,7 +29,7 @@ def test_a_project_file_gives_back_what_was_said(work: Work) -> None:
 @given(st.text(min_size=1), st.text())
 def test_any_name_survives_a_project_file(name: str, note: str) -> None:
     rule = Rule([Condition(name, "==", note)], note)
-    work = Work(source=FILE, label=name, target=note, pinned=(Pinned(rule, note),))
+    work = Work(source=FILE, target=name, label=note, pinned=(Pinned(rule, note),))
     assert Work.from_json(work.to_json().encode()) == work
 
 
@@ -63,8 +63,8 @@ def test_any_name_survives_a_project_file(name: str, note: str) -> None:
         (project(structure={"opdt_structure": 1, "levels": ["num"]}), "form 'free'"),
         (project(structure=None), "structure"),
         (project(form="spiral"), "'form'"),
-        (project(target={"a": 1}), "'target'"),
-        (project(label=3), "'label'"),
+        (project(label={"a": 1}), "'label'"),
+        (project(target=3), "'target'"),
         (project(source={"kind": "file"}), "no key"),
         (project(source=[1]), "'source'"),
         (project(source={**json.loads(project())["source"], "path": "/etc"}), "'path'"),
@@ -76,7 +76,7 @@ def test_any_name_survives_a_project_file(name: str, note: str) -> None:
         (project(required=["a"], forbidden=["a"]), "both required and forbidden"),
         (project(directions={"age": "~"}), "'age'"),
         (project(min_precision=2), "'min_precision'"),
-        ('{"opdt_project": 1, "w": 2, "w": 3}', "twice"),
+        ('{"opdt_project": 2, "w": 2, "w": 3}', "twice"),
     ],
 )
 def test_anything_wrong_with_a_project_file_is_one_sentence(content: str, words: str) -> None:
@@ -108,16 +108,16 @@ def test_arguments_are_left_out_where_they_are_the_defaults() -> None:
 
 def test_arguments_name_what_was_said() -> None:
     structure = Structure.levels("lab", "num")
-    work = Work(label="state").change(
+    work = Work(target="state").change(
         groups={"lab": ("age",), "unused": ()},
         structure=structure,
         required=("age",),
         roles={"age": "categorical", "key": "id", "note": "text", "rest": "ignored"},
         missing=("9999",),
-        target="ill",
+        label="ill",
     )
     assert work.arguments() == {
-        "target": "ill",
+        "label": "ill",
         "w": 10.0,
         "structure": structure,
         "groups": {"lab": ("age",)},
@@ -148,9 +148,9 @@ def test_a_renamed_group_keeps_its_place_in_the_structure() -> None:
         work.rename_group("lab", "x")
 
 
-@pytest.mark.parametrize("said", [{"roles": {"a": "ignored"}}, {"label": "a"}])
+@pytest.mark.parametrize("said", [{"roles": {"a": "ignored"}}, {"target": "a"}])
 def test_a_column_that_is_no_feature_leaves_groups_and_demands(said: dict[str, object]) -> None:
-    work = Work(label="y").change(
+    work = Work(target="y").change(
         groups={"lab": ("a", "b")},
         required=("a",),
         directions={"a": ">=", "b": "<"},
@@ -164,12 +164,12 @@ def test_a_column_that_is_no_feature_leaves_groups_and_demands(said: dict[str, o
 
 
 def test_a_column_of_another_kind_loses_its_direction() -> None:
-    work = Work(label="y").change(directions={"a": ">="}).change(roles={"a": "categorical"})
+    work = Work(target="y").change(directions={"a": ">="}).change(roles={"a": "categorical"})
     assert work.directions == {}
 
 
 def test_a_new_label_forgets_the_class() -> None:
-    assert Work(label="y", target="ill").change(label="z").target is None
+    assert Work(target="y", label="ill").change(target="z").label is None
 
 
 def test_what_is_said_last_of_required_and_forbidden_counts() -> None:
@@ -227,7 +227,7 @@ def test_a_history_has_an_end() -> None:
 
 
 def test_hostile_names_are_names_like_any_other() -> None:
-    work = Work(source=FILE, label=HOSTILE[0]).change(
+    work = Work(source=FILE, target=HOSTILE[0]).change(
         groups={name: (name,) for name in HOSTILE[1:]}
     )
     assert Work.from_json(work.to_json()) == work

@@ -39,12 +39,12 @@ def patients(n_rows: int = 60, seed: int = 0) -> Loaded:
     frame = frame.astype({"ward": object})
     frame.loc[random.random(n_rows) < 0.1, "pulse"] = np.nan
     frame.loc[random.random(n_rows) < 0.1, "ward"] = None
-    return loaded_frame(frame, "patients", label="state")
+    return loaded_frame(frame, "patients", target="state")
 
 
 def first(loaded: Loaded, **said: Any) -> Work:
     """The work on a table before anything but this is said."""
-    return Work(source=loaded.source, label=loaded.label).change(**said)
+    return Work(source=loaded.source, target=loaded.target).change(**said)
 
 
 @st.composite
@@ -64,8 +64,8 @@ def works(draw: st.DrawFn) -> Work:
     demanded = draw(some)
     work = Work(
         source=DataSource("dataset", "patients", None, 60, 5),
-        label="state",
-        target=draw(st.sampled_from([None, "ill", "well"])),
+        target="state",
+        label=draw(st.sampled_from([None, "ill", "well"])),
         groups=groups,
         form="tree",
         structure=structure,

@@ -33,7 +33,7 @@ def test_ordered_types_give_thresholds() -> None:
     enum = pl.Series(sizes, dtype=pl.Enum(["S", "M", "L"]))
     for X in (pd.DataFrame({"size": ordered}), pl.DataFrame({"size": enum})):
         y = [int(size == "L") for size in sizes]
-        solution = opdt.discover(X, y, max_depth=1, target=1)
+        solution = opdt.discover(X, y, max_depth=1, label=1)
         assert str(solution.rule) == "IF size >= 'L' THEN 1"
         assert solution.rule.covers(X).tolist() == [size == "L" for size in sizes]
         assert solution.plan["size"].role is Role.ORDERED

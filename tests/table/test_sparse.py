@@ -210,8 +210,8 @@ def test_a_rule_is_found_and_applied_without_the_dense_matrix() -> None:
     cells = (rng.random((300, 6)) < 0.2) * rng.integers(1, 4, (300, 6))
     y = (cells[:, 2] >= 1) & (cells[:, 4] < 1)
     for X in (sparse.csr_array(cells), sparse.csc_matrix(cells), sparse.coo_array(cells)):
-        solution = discover(X, y, target=True)
-        assert solution.rule == discover(cells, y, target=True).rule
+        solution = discover(X, y, label=True)
+        assert solution.rule == discover(cells, y, label=True).rule
         assert solution.rule is not None
         assert (solution.rule.covers(X) == y).all()
     rule = Rule([Condition("x2", "<", 0.5), Condition("x5", "==", 3)], True)

@@ -57,7 +57,7 @@ def top_rules(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -84,7 +84,7 @@ def top_rules(
         the others are its `equivalents`. `"conditions"`: they have different conditions.
     max_equivalents : int
         How many equivalents of a rule are listed at most.
-    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
         What rules there are, as in `discover`.
     time_limit, n_jobs, memory_limit, budget
@@ -97,7 +97,7 @@ sample_weight, roles, missing
     Examples
     --------
     >>> data = {"age": [25, 31, 47, 52, 60], "pulse": [60, 62, 80, 85, 70]}
-    >>> print(top_rules(data, ["well", "well", "ill", "ill", "ill"], k=2, target="ill"))
+    >>> print(top_rules(data, ["well", "well", "ill", "ill", "ill"], k=2, label="ill"))
     rank  VI  covered  errors  precision  lift  coverage        verdict  rule
        1   3        3       0    100.0 %  1.67    60.0 %  not supported  IF age >= 40 THEN ill
        2   2        2       0    100.0 %  1.67    40.0 %  not supported  IF age >= 50 THEN ill
@@ -107,7 +107,7 @@ sample_weight, roles, missing
     most = check_int("max_equivalents", max_equivalents, 0)
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
-        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
@@ -135,7 +135,7 @@ def diverse_rules(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -176,7 +176,7 @@ def diverse_rules(
     --------
     >>> data = {"age": [25, 31, 60, 65, 70, 24, 28], "pulse": [60, 62, 61, 59, 60, 95, 99]}
     >>> state = ["well", "well", "ill", "ill", "ill", "ill", "ill"]
-    >>> for rule in diverse_rules(data, state, k=2, target="ill"):
+    >>> for rule in diverse_rules(data, state, k=2, label="ill"):
     ...     print(rule.value, rule.overlap, rule.rule)
     3.0 nan IF age >= 50 THEN ill
     2.0 0.0 IF pulse >= 80 THEN ill
@@ -186,7 +186,7 @@ def diverse_rules(
     most = check_int("max_equivalents", max_equivalents, 0)
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
-        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
@@ -211,7 +211,7 @@ def rashomon_set(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -249,7 +249,7 @@ def rashomon_set(
     Examples
     --------
     >>> data = {"age": [25, 31, 47, 52, 60], "pulse": [60, 62, 80, 85, 70]}
-    >>> found = rashomon_set(data, ["well", "well", "ill", "ill", "ill"], target="ill")
+    >>> found = rashomon_set(data, ["well", "well", "ill", "ill", "ill"], label="ill")
     >>> print(found.facts())
     5 rules (1 set of rows) with a VI of at least 3 (optimum 3); there are no others.
     >>> found.summary.interchangeable
@@ -261,7 +261,7 @@ def rashomon_set(
     if within_rows is not None:
         rows = _within("within_rows", within_rows, math.inf)
     problem = Problem.of(
-        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip

@@ -113,7 +113,7 @@ def sequential_covering(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -135,7 +135,7 @@ def sequential_covering(
     ----------
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
-    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
         What rules there are, as in `discover`. Constraints hold for each rule; a share of rows is
         one of the rows that are left. Time is for all rules together.
@@ -171,7 +171,7 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     most = None if max_rules is None else check_int("max_rules", max_rules)
     problem = Problem.of(
-        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip

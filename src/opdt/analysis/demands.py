@@ -151,7 +151,7 @@ def precision_path(
     max_depth: int | None = None,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -173,7 +173,7 @@ def precision_path(
     coverages : sequence of float or int
         The least coverages: shares of the rows, or whole numbers of rows. Those below the
         `min_coverage` of the constraints count as that.
-    max_depth, structure, groups, target, min_coverage, min_precision, constraints, \
+    max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
         What rules there are, as in `discover`.
     engine : str or Engine
@@ -190,7 +190,7 @@ sample_weight, roles, missing
     >>> path = precision_path(
     ...     {"age": [20, 22, 25, 27, 31, 38, 47, 52, 60]},
     ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
-    ...     target="ill", max_depth=1, coverages=[0.1, 0.2, 0.5, 0.9])
+    ...     label="ill", max_depth=1, coverages=[0.1, 0.2, 0.5, 0.9])
     >>> print(path)
     least coverage  covered  errors  precision  coverage        verdict  rule
               10 %        2       0    100.0 %    22.2 %  not supported  IF age >= 50 THEN ill
@@ -201,7 +201,7 @@ sample_weight, roles, missing
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
-        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
@@ -225,7 +225,7 @@ def coverage_path(
     max_depth: int | None = None,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -259,7 +259,7 @@ def coverage_path(
     >>> path = coverage_path(
     ...     {"age": [20, 22, 25, 27, 31, 38, 47, 52, 60]},
     ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
-    ...     target="ill", max_depth=1, precisions=[0.7, 0.75, 0.9])
+    ...     label="ill", max_depth=1, precisions=[0.7, 0.75, 0.9])
     >>> print(path)
     least precision  covered  errors  precision  coverage        verdict  rule
                70 %        8       2     75.0 %    88.9 %  not supported  IF age >= 21 THEN ill
@@ -267,7 +267,7 @@ def coverage_path(
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
-        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip

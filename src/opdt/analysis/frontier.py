@@ -163,7 +163,7 @@ def pareto_frontier(
     max_depth: int | None = None,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -187,9 +187,9 @@ def pareto_frontier(
     max_points : int, optional
         Stop when so many points are known, those of the weight path included, which are found
         first; then come the widest gaps.
-    max_depth, structure, groups, target, min_coverage, min_precision, constraints, \
+    max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
-        What rules there are, as in `discover`. Without a `target` a point is the best over all
+        What rules there are, as in `discover`. Without a `label` a point is the best over all
         classes, and the rules may point to different ones.
     engine : str or Engine
         One that proves its answers.
@@ -205,7 +205,7 @@ sample_weight, roles, missing
     >>> frontier = pareto_frontier(
     ...     {"age": [20, 22, 25, 27, 31, 38, 47, 52, 60]},
     ...     ["well", "ill", "ill", "ill", "well", "ill", "well", "ill", "ill"],
-    ...     target="ill", max_depth=1)
+    ...     label="ill", max_depth=1)
     >>> print(frontier)
     on the path  covered  errors  precision  coverage        verdict  rule
             yes        2       0    100.0 %    22.2 %  not supported  IF age >= 50 THEN ill
@@ -216,7 +216,7 @@ sample_weight, roles, missing
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
-        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip

@@ -201,7 +201,7 @@ def weight_path(
     max_depth: int | None = None,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -222,9 +222,9 @@ def weight_path(
         The data, as `discover` takes them; or a `Problem` in the place of X.
     w_max : float
         The last price of interest; all prices from 1 to infinity by default.
-    max_depth, structure, groups, target, min_coverage, min_precision, constraints, \
+    max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
-        What rules there are, as in `discover`. Without a `target` the path is the best over all
+        What rules there are, as in `discover`. Without a `label` the path is the best over all
         classes, and its rules may point to different ones.
     engine : str or Engine
         One that proves its answers.
@@ -246,7 +246,7 @@ sample_weight, roles, missing
     Examples
     --------
     >>> path = weight_path({"age": [25, 31, 38, 47, 52, 60]},
-    ...                    ["well", "ill", "well", "ill", "ill", "ill"], target="ill")
+    ...                    ["well", "ill", "well", "ill", "ill", "ill"], label="ill")
     >>> print(path)
     w from   to  covered  errors  precision  coverage        verdict  rule
          1    2        5       1     80.0 %    83.3 %  not supported  IF age >= 30 THEN ill
@@ -257,7 +257,7 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     w_end = as_price("w_max", w_max, infinite=True)
     problem = Problem.of(
-        X, y, max_depth=max_depth, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip

@@ -123,7 +123,7 @@ def permutation_test(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     objective: str = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
@@ -149,7 +149,7 @@ def permutation_test(
     ----------
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
-    max_depth, w, structure, groups, target, min_coverage, min_precision, constraints, \
+    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
         What rules there are, as in `discover`.
     engine, time_limit, n_jobs, memory_limit, budget
@@ -209,7 +209,7 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     plan, chosen = _plan(n_permutations, alpha, early_stop, keep_values), get_engine(engine)
     problem = Problem.of(
-        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+        X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
         objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip

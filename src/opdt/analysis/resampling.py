@@ -43,12 +43,12 @@ def _objective(problem: Problem, rows: Rows, counts: Rows) -> VolumeImpurity:
     if total <= MAX_WEIGHT and total * max(price.numerator, price.denominator) <= MAX_TOTAL:
         return replace(objective.take(rows), weights=weights, rounding=rounding)
     # Weights of very many digits, the large ones drawn too often: in coarser units.
-    target = objective.labels[0] if len(objective.labels) == 1 else None
+    label = objective.labels[0] if len(objective.labels) == 1 else None
     coarse = volume_impurity(
         objective.classes[rows],
         len(problem.table.classes),
         price,
-        target,
+        label,
         weights / objective.weight_scale,
     )
     return replace(coarse, rounding=coarse.rounding + rounding)

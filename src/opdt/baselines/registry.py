@@ -19,7 +19,7 @@ EXTRA = "baselines"
 class BaselineEntry(NamedTuple):
     """Where a method lives, what it needs, and how the paper runs it."""
 
-    target: str  # "module:Class"
+    place: str  # "module:Class"
     summary: str
     needs: tuple[str, ...] = ()
     in_paper: bool = True
@@ -116,7 +116,7 @@ def get_baseline(name: str, **settings: Any) -> Baseline:
         raise EngineUnavailable(
             f"baseline {name!r} needs {package}; run: pip install 'opdt[{EXTRA}]'"
         )
-    module, _, kind = BASELINES[name].target.partition(":")
+    module, _, kind = BASELINES[name].place.partition(":")
     of_name = getattr(import_module(module), kind)
     known = [field.name for field in fields(of_name)]
     for key in settings:

@@ -91,7 +91,7 @@ def rscrules(
     groups: Mapping[str, Iterable[str]] | None = None,
     bins: int = DEFAULT_BINS,
     w: float = 10.0,
-    target: Any = None,
+    label: Any = None,
     sample_weight: Any = None,
     roles: Mapping[str, str] | None = None,
 ) -> Rule | None:
@@ -114,7 +114,7 @@ def rscrules(
         Bins of equal width per numeric feature. A missing value lies in no bin.
     w : float
         The price of one error, in rows.
-    target : class, optional
+    label : class, optional
         The class the rule must have; the best over all classes if left out.
     sample_weight : array-like of shape (n_rows,), optional
         Left out when X is a Table.
@@ -122,12 +122,12 @@ def rscrules(
 
     Examples
     --------
-    >>> print(rscrules({"x": list(range(9))}, list("aaabbbaab"), bins=3, target="b"))
+    >>> print(rscrules({"x": list(range(9))}, list("aaabbbaab"), bins=3, label="b"))
     IF x >= 3 AND x < 6 THEN b
     """
     table = _table(X, y, roles, sample_weight)
     structure = Structure.levels(*levels)
-    problem = Problem.build(table, structure=structure, groups=groups, w=w, target=target)
+    problem = Problem.build(table, structure=structure, groups=groups, w=w, label=label)
     members = [problem.groups.require(name) for name in levels]
     binned = BinnedTable.of(table, bins)
 

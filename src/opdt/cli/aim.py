@@ -41,7 +41,7 @@ class Aim:
     def __post_init__(self) -> None:
         if not self.paper:
             return
-        for option, value in (("--objective", self.objective), ("--class", self.label)):
+        for option, value in (("--objective", self.objective), ("--label", self.label)):
             if value is not None:
                 raise InputError(f"'{option}' cannot be given beside '--paper', which settles it.")
 
@@ -67,8 +67,8 @@ class Aim:
             )
         return {"objective": objective, "w": self.price}
 
-    def target(self, class_of: Callable[[str], Any], classes: Sequence[Any] | None) -> Any:
-        """The argument `target` of `discover`.
+    def wanted(self, class_of: Callable[[str], Any], classes: Sequence[Any] | None) -> Any:
+        """The argument `label` of `discover`.
 
         Parameters
         ----------
@@ -88,8 +88,8 @@ class Aim:
         return class_of(self.label)
 
     def of_table(self, table: Table) -> Any:
-        """The argument `target` of `discover` for a table."""
-        return self.target(partial(class_of, table), table.classes.tolist())
+        """The argument `label` of `discover` for a table."""
+        return self.wanted(partial(class_of, table), table.classes.tolist())
 
     def class_notes(self, label: Any, table: Table, what: str = "the rule is") -> list[str]:
         """Which class was taken, where nobody has said and there are two."""
@@ -98,7 +98,7 @@ class Aim:
         rarer = _share(table, label) < 0.5
         which = "the rarer of two classes" if rarer else "the first of two equal classes"
         return [
-            f"{what} for {label}, {which}; '--class' names another, '--class all' leaves it open."
+            f"{what} for {label}, {which}; '--label' names another, '--label all' leaves it open."
         ]
 
     def notes(self, solution: Solution, table: Table, given: float | None) -> list[str]:

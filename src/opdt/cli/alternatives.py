@@ -98,7 +98,7 @@ def alternatives(
             **run.limits,
             max_depth=depth,
             w=w,
-            target=None if label is None else given.class_of(table, label),
+            label=None if label is None else given.class_of(table, label),
             **rule.shape(),
             constraints=rule.demands(table.names),
         )

@@ -43,7 +43,7 @@ app.command(epilog=examples("opdt demo", "opdt demo --depth 3"))(demo)
 app.command(
     epilog=examples(
         "opdt fit patients.csv --target outcome",
-        "opdt fit patients.parquet --target outcome --class ill --depth 3 --w 5",
+        "opdt fit patients.parquet --target outcome --label ill --depth 3 --w 5",
         "opdt fit patients.csv --target outcome --structure cat,num --json rule.json",
         "opdt fit 'claims/*.parquet' --target fraud --memory-limit 2GB",
     )
@@ -95,7 +95,7 @@ app.command(
 )(significance)
 app.command(
     epilog=examples(
-        "opdt path patients.csv --target outcome --class ill",
+        "opdt path patients.csv --target outcome --label ill",
         "opdt path patients.csv --target outcome --frontier --max-errors 20 --plot path.png",
     )
 )(path)

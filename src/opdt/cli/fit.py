@@ -121,7 +121,7 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,
-        target=asked.aim.of_table(table),
+        label=asked.aim.of_table(table),
         constraints=asked.rule.demands(table.names),
         **{**settings, "seconds": left},
     )
@@ -140,7 +140,7 @@ def _fit_pieces(
         solution = solve(
             pieces.source,
             asked.target,
-            target=asked.aim.target(pieces.class_of, None),
+            label=asked.aim.wanted(pieces.class_of, None),
             roles=pieces.roles,
             missing=pieces.missing,
             constraints=asked.rule.demands(pieces.names),

@@ -58,14 +58,14 @@ Paper = Annotated[
 Wanted = Annotated[
     str | None,
     typer.Option(
-        "--class",
+        "--label",
         metavar="CLASS",
         help="Class to find a rule for; 'rarest', or 'all' (the rarer of two classes).",
     ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--class", metavar="CLASS", help="Class to find a rule for (the best)."),
+    typer.Option("--label", metavar="CLASS", help="Class to find a rule for (the best)."),
 ]
 EngineName = Annotated[str, typer.Option(metavar="NAME", help="How to search; see 'opdt engines'.")]
 TimeLimit = Annotated[

@@ -108,7 +108,7 @@ def path(
             **run.limits,
             w_max=math.inf if w_max is None else w_max,
             max_depth=depth,
-            target=aim.of_table(rows.table),
+            label=aim.of_table(rows.table),
             **rule.shape(),
             constraints=rule.demands(rows.table.names),
             engine=engine,

@@ -40,7 +40,7 @@ class Pieces:
             return read.get(family, str)(text)
         except ValueError:
             raise InputError(
-                f"'--class' {text!r} is none of the classes: column {self.target.name!r} holds "
+                f"'--label' {text!r} is none of the classes: column {self.target.name!r} holds "
                 f"{'true and false' if self.target.truth else 'numbers'}."
             ) from None
 

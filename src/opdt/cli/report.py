@@ -59,7 +59,7 @@ def report(
         settings = {
             "max_depth": depth,
             **aim.settings(rule.limits),
-            "target": aim.of_table(rows.table),
+            "label": aim.of_table(rows.table),
             **rule.shape(),
             "constraints": rule.demands(rows.table.names),
         }

@@ -99,7 +99,7 @@ def significance(
             time_limit=time_limit if time_limit is None or not bootstraps else time_limit / 2,
             max_depth=depth,
             **asked,
-            target=aim.of_table(rows.table),
+            label=aim.of_table(rows.table),
             **rule.shape(),
             constraints=rule.demands(rows.table.names),
         )

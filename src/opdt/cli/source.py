@@ -120,7 +120,7 @@ def class_of(table: Table, text: str) -> Any:
         if len(found) == 1:
             return found[0]
     shown = ", ".join(map(str, classes[:10])) + (", …" if len(classes) > 10 else "")
-    raise InputError(f"'--class' {text!r} is none of the classes, which are {shown}.")
+    raise InputError(f"'--label' {text!r} is none of the classes, which are {shown}.")
 
 
 def columns(given: Sequence[str] | None, names: Sequence[str]) -> list[str]:

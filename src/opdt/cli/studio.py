@@ -76,7 +76,7 @@ def studio(
         host=safety.host,
         port=port,
         file=None if data is None else _existing(data),
-        label=target,
+        target=target,
         password=_password(safety.host),
         names=tuple(safety.name or ()),
         upload_limit=safety.upload_limit * 1_000_000,

@@ -14,7 +14,7 @@ from opdt.errors import EngineUnavailable, InputError
 class EngineEntry(NamedTuple):
     """Where an engine lives, what it needs, and what it promises."""
 
-    target: str  # "module:Class"
+    place: str  # "module:Class"
     proves: bool
     summary: str
     needs: tuple[str, ...] = ()
@@ -79,6 +79,6 @@ def get_engine(engine: str | Engine) -> Engine:
             raise EngineUnavailable(
                 f"engine {engine!r} needs {package}; run: pip install 'opdt[{entry.extra}]'"
             )
-    module, _, name = entry.target.partition(":")
+    module, _, name = entry.place.partition(":")
     built: Engine = getattr(import_module(module), name)()
     return built

@@ -47,7 +47,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Which features may be used where: `["cat", "num"]`, a `Structure`, or a structure file.
     groups : mapping of name to features, optional
         Groups that the structure refers to, beside `all`, `num` and `cat`.
-    target : class, optional
+    label : class, optional
         The class to find a rule for, or "rarest" for the one of the fewest rows; the best over all
         classes if left out. The word also works where labels are encoded before they come here, as
         in bagging, voting and stacking.
@@ -103,7 +103,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
-        target: Any = None,
+        label: Any = None,
         objective: str = "vi",
         min_coverage: float | None = None,
         min_precision: float | None = None,
@@ -120,7 +120,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.w = w
         self.structure = structure
         self.groups = groups
-        self.target = target
+        self.label = label
         self.objective = objective
         self.min_coverage = min_coverage
         self.min_precision = min_precision
@@ -154,18 +154,18 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if is_path:
             X, y, sample_weight = read_rows(X, y, sample_weight)
         X, y = check_fit(self, X, y)
-        weights, target = weighed(self, y, check_weights(sample_weight, len(y)))
+        weights, label = weighed(self, y, check_weights(sample_weight, len(y)))
         if weights is not None and not weights.all():
             keep = weights > 0
             X, y, weights = take_rows(X, keep), y[keep], weights[keep]
-        self._search(X, y, weights, clock, target)
+        self._search(X, y, weights, clock, label)
         labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
         self.classes_ = classes
         self._names = column_names(X)
         self._learn_parts(Table((), labels, classes, weights), self.covers(X))
         return self
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, clock: Clock, target: Any) -> Solution:
+    def _search(self, X: Any, y: Any, sample_weight: Any, clock: Clock, label: Any) -> Solution:
         """Find the rule, and keep what is known about it."""
         solution = discover(
             X,
@@ -174,7 +174,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             w=self.w,
             structure=self.structure,
             groups=self.groups,
-            target=target,
+            label=label,
             objective=self.objective,
             min_coverage=self.min_coverage,
             min_precision=self.min_precision,
@@ -209,7 +209,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "'class_weight' needs the rows in memory; for files, dask and Spark give row "
                 "weights as a column, 'sample_weight'."
             )
-        solution = self._search(X, y, sample_weight, clock, self.target)
+        solution = self._search(X, y, sample_weight, clock, self.label)
         seen = solution.details
         seen.check_classes()
         self.classes_ = np.array(seen.classes, object if isinstance(seen.classes[0], str) else None)

@@ -43,17 +43,17 @@ class FoldRows(NamedTuple):
 
 
 def drawn_folds(
-    table: Table, n_folds: int, n_repeats: int, random_state: Any, *, target: Any = None
+    table: Table, n_folds: int, n_repeats: int, random_state: Any, *, label: Any = None
 ) -> Iterator[tuple[Mask, Mask]]:
     """Stratified folds: the rows to train on and to test on, boolean, shape (n_rows,).
 
-    Their number is lowered to the number of rows of the target class (without one, of the second
+    Their number is lowered to the number of rows of the label class (without one, of the second
     largest class), so that every fold has something to learn from and to test on.
     """
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     splitter = RepeatedStratifiedKFold(
-        n_splits=_fold_count(table, n_folds, target),
+        n_splits=_fold_count(table, n_folds, label),
         n_repeats=check_int("n_repeats", n_repeats),
         random_state=random_state,
     )
@@ -78,13 +78,13 @@ def _masks(pairs: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[tuple[Mask
         yield train, test
 
 
-def _fold_count(table: Table, n_folds: int, target: Any) -> int:
+def _fold_count(table: Table, n_folds: int, label: Any) -> int:
     if n_folds < 2:
         raise InputError(f"'cv' must be a number of folds >= 2, or a splitter, got {n_folds!r}.")
     counts = np.bincount(table.labels)
-    rows = int(np.sort(counts)[-2] if target is None else counts[class_code(table, target)])
+    rows = int(np.sort(counts)[-2] if label is None else counts[class_code(table, label)])
     if rows < 2:
-        what = "its classes" if target is None else f"class {target!r}"
+        what = "its classes" if label is None else f"class {label!r}"
         raise InputError(
             f"y has too few rows of {what} to hold some out; give more rows, or use "
             "OPDTClassifier with a 'w' of your own."

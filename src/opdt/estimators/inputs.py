@@ -90,23 +90,23 @@ def read_rows(path: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
 def weighed(
     estimator: Any, y: NDArray[Any], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64] | None, Any]:
-    """Row weights times those of the classes, and the class that the estimator's target means.
+    """Row weights times those of the classes, and the class that the estimator's label means.
 
     The rarest class is that of the rows as they came: balanced classes all weigh the same.
     """
-    asked, target = estimator.class_weight, estimator.target
+    asked, label = estimator.class_weight, estimator.label
     if asked is None:
-        return weights, target
+        return weights, label
     if not isinstance(asked, Mapping) and not (isinstance(asked, str) and asked == "balanced"):
         raise InputError(
             "'class_weight' must be 'balanced', a mapping of class to weight, or None, "
             f"got {asked!r}."
         )
-    if isinstance(target, str) and target == RAREST:
+    if isinstance(label, str) and label == RAREST:
         labels, classes = code_labels(from_values(y, "y"), fixed_width=y.dtype.kind == "U")
-        target = classes[class_code(Table((), labels, classes, weights), RAREST)]
+        label = classes[class_code(Table((), labels, classes, weights), RAREST)]
     factors = _balanced(y, weights) if isinstance(asked, str) else _given(asked, y)
-    return check_weights(factors if weights is None else factors * weights, len(y)), target
+    return check_weights(factors if weights is None else factors * weights, len(y)), label
 
 
 def _balanced(y: NDArray[Any], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:

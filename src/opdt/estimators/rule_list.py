@@ -45,7 +45,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `opdt.analysis.covering.sequential_covering`.
     n_permutations : int
         Permutations of each test.
-    structure, groups, target, constraints, roles, missing, engine
+    structure, groups, label, constraints, roles, missing, engine
         As in `OPDTClassifier`, for each rule. A `min_coverage` ends the list when no rule that
         covers so much gains anything; as a share it is one of the rows that are left.
     class_weight : "balanced" or mapping of class to weight, optional
@@ -95,7 +95,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_permutations: int = 999,
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
-        target: Any = None,
+        label: Any = None,
         class_weight: Mapping[Any, float] | str | None = "balanced",
         constraints: Constraints | Mapping[str, Any] | None = None,
         roles: Mapping[str, str] | None = None,
@@ -112,7 +112,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_permutations = n_permutations
         self.structure = structure
         self.groups = groups
-        self.target = target
+        self.label = label
         self.class_weight = class_weight
         self.constraints = constraints
         self.roles = roles
@@ -133,7 +133,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Row weights; a row of weight zero counts as if it were not there.
         """
         clock = start_clock(None, self.time_limit, self.n_jobs)
-        X, table, target = checked_table(self, X, y, sample_weight)
+        X, table, label = checked_table(self, X, y, sample_weight)
         found = sequential_covering(
             table,
             max_depth=self.max_depth,
@@ -144,7 +144,7 @@ class OPDTRuleList(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.random_state,
             structure=self.structure,
             groups=self.groups,
-            target=target,
+            label=label,
             constraints=self.constraints,
             engine=self.engine,
             budget=clock,

@@ -41,7 +41,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How many training rows (in the measure of `sample_weight`) a condition must save.
     structure, groups, constraints, roles, missing
         As in `OPDTClassifier`, for each rule.
-    target : class, optional
+    label : class, optional
         The class that the rules describe, or "rarest"; the one with the smaller loss if left out.
     class_weight : "balanced" or mapping of class to weight, optional
         Factors on the row weights; "balanced" lets all classes weigh the same.
@@ -73,7 +73,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> X, y = [[1], [2], [3], [4], [5], [6], [7]], [1, 1, 1, 0, 0, 1, 1]
-    >>> model = OPDTRuleSet(condition_price=0.5, target=1).fit(X, y)
+    >>> model = OPDTRuleSet(condition_price=0.5, label=1).fit(X, y)
     >>> print(model.rule_set_)
     IF x0 < 3.5
     OR x0 >= 5.5
@@ -91,7 +91,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         condition_price: float = 1.0,
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
-        target: Any = None,
+        label: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         roles: Mapping[str, str] | None = None,
@@ -104,7 +104,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.condition_price = condition_price
         self.structure = structure
         self.groups = groups
-        self.target = target
+        self.label = label
         self.class_weight = class_weight
         self.constraints = constraints
         self.roles = roles
@@ -124,7 +124,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Row weights; a row of weight zero counts as if it were not there.
         """
         clock = start_clock(None, self.time_limit, self.n_jobs)
-        X, table, target = checked_table(self, X, y, sample_weight)
+        X, table, label = checked_table(self, X, y, sample_weight)
         if len(table.classes) > 2:
             raise InputError(
                 "Only binary classification is supported. The type of the target is multiclass: "
@@ -138,7 +138,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             max_depth=self.max_depth,
             structure=self.structure,
             groups=self.groups,
-            target=target,
+            label=label,
             constraints=self.constraints,
             budget=clock,
         )

@@ -95,7 +95,7 @@ class OPDTClassifierCV(OPDTClassifier):
         Take the simplest candidate within one standard error of the best, or else the best.
     random_state : int, RandomState or None
         How the folds are drawn; the same ones every time by default.
-    groups, target, class_weight, constraints, roles, missing, engine, time_limit, n_jobs
+    groups, label, class_weight, constraints, roles, missing, engine, time_limit, n_jobs
         As in `OPDTClassifier`; the engine must prove its answers. The time limit is that of the
         whole call: a quarter is for the prices to try, the next half for the folds, the rest for
         the rule. Where it ends before the last fold, the folds that were done choose, with a
@@ -132,10 +132,10 @@ class OPDTClassifierCV(OPDTClassifier):
     --------
     >>> X = [[age] for age in range(200)]
     >>> y = [int(age >= 100 and age not in (103, 130)) for age in range(200)]
-    >>> model = OPDTClassifierCV(max_depths=[1], target=1, scoring_w=3).fit(X, y)
+    >>> model = OPDTClassifierCV(max_depths=[1], label=1, scoring_w=3).fit(X, y)
     >>> print(model.rule_)
     IF x0 >= 103.5 THEN 1
-    >>> print(OPDTClassifierCV(max_depths=[1], target=1, min_precision=1.0).fit(X, y).rule_)
+    >>> print(OPDTClassifierCV(max_depths=[1], label=1, min_precision=1.0).fit(X, y).rule_)
     IF x0 >= 130.5 THEN 1
     """
 
@@ -155,7 +155,7 @@ class OPDTClassifierCV(OPDTClassifier):
         one_standard_error: bool = True,
         random_state: Any = 0,
         groups: Mapping[str, Iterable[str]] | None = None,
-        target: Any = None,
+        label: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         roles: Mapping[str, str] | None = None,
@@ -177,7 +177,7 @@ class OPDTClassifierCV(OPDTClassifier):
         self.one_standard_error = one_standard_error
         self.random_state = random_state
         self.groups = groups
-        self.target = target
+        self.label = label
         self.class_weight = class_weight
         self.constraints = constraints
         self.roles = roles
@@ -199,12 +199,12 @@ class OPDTClassifierCV(OPDTClassifier):
         """
         clock = start_clock(None, self.time_limit, self.n_jobs)
         X, y = check_fit(self, X, y)
-        weights, self._target = weighed(self, y, check_weights(sample_weight, len(y)))
+        weights, self._label = weighed(self, y, check_weights(sample_weight, len(y)))
         every = FoldRows(X, y, weights)
         whole = every.where(np.ones(len(y), dtype=bool))
         table = resolve_table(whole.X, whole.y, whole.weights, self.roles, missing=self.missing)
-        if isinstance(self._target, str) and self._target == RAREST:
-            self._target = table.classes[class_code(table, RAREST)]  # the same one in all folds
+        if isinstance(self._label, str) and self._label == RAREST:
+            self._label = table.classes[class_code(table, RAREST)]  # the same one in all folds
         demands = self._demands()
         menu = self._menu(table, demands, _until(clock, FOR_PRICES))
         scores = self._cross_validate(every, whole, table, menu, demands, _until(clock, FOR_FOLDS))
@@ -333,7 +333,7 @@ class OPDTClassifierCV(OPDTClassifier):
             None,
             w=1,
             groups=self.groups,
-            target=self._target,
+            label=self._label,
             constraints=demands,
             **shape.settings,
         )
@@ -349,7 +349,7 @@ class OPDTClassifierCV(OPDTClassifier):
             table,
             w=w,
             groups=self.groups,
-            target=self._target,
+            label=self._label,
             constraints=demands,
             engine=self.engine,
             budget=clock,
@@ -386,7 +386,7 @@ class OPDTClassifierCV(OPDTClassifier):
         """The counts and scores of all candidates on held-out rows."""
         if isinstance(self.cv, Integral) and not isinstance(self.cv, bool):
             drawn = (int(self.cv), self.n_repeats, self.random_state)
-            rows, pairs = whole, drawn_folds(table, *drawn, target=self._target)
+            rows, pairs = whole, drawn_folds(table, *drawn, label=self._label)
         else:  # made for all rows, those of weight zero included
             rows, pairs = every, given_folds(every.X, every.y, self.cv)
         parts, folds = [], list(pairs)

@@ -13,14 +13,14 @@ from opdt.table.labels import check_weights
 
 
 def checked_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Table, Any]:
-    """The rows of positive weight, their table, and the class that the estimator's target means."""
+    """The rows of positive weight, their table, and the class that the estimator's label means."""
     X, y = check_fit(estimator, X, y)
-    weights, target = weighed(estimator, y, check_weights(sample_weight, len(y)))
+    weights, label = weighed(estimator, y, check_weights(sample_weight, len(y)))
     if weights is not None and not weights.all():
         keep = weights > 0
         X, y, weights = take_rows(X, keep), y[keep], weights[keep]
     table = resolve_table(X, y, weights, estimator.roles, missing=estimator.missing)
-    return X, table, target
+    return X, table, label
 
 
 def renamed(rule: Rule, known: tuple[str, ...], names: tuple[str, ...]) -> Rule:

@@ -208,7 +208,7 @@ def _path_of(model: Any, X: Any, y: Any) -> Any:
         max_depth=chosen.get("max_depth", getattr(model, "max_depth", None)),
         structure=chosen.get("structure", getattr(model, "structure", None)),
         groups=model.groups,
-        target=model.target,
+        label=model.label,
         constraints=model.constraints,
         time_limit=model.time_limit,
         n_jobs=model.n_jobs,

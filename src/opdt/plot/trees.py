@@ -202,7 +202,7 @@ def _problem(tree: Any, X: Any, y: Any, w: float | None) -> Problem:
             structure=shape,
             groups={**groups, **(tree.groups or {})},
             w=price,
-            target=tree.target,
+            label=tree.label,
             constraints=resolve_constraints(tree.constraints),
         )
     if isinstance(tree, SplitTree):

@@ -219,7 +219,7 @@ def build_problem(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     objective: str = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
@@ -240,7 +240,7 @@ def build_problem(
         structure=shape,
         groups={**file_groups, **check_groups(groups)},
         w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows
-        target=target,
+        label=label,
         constraints=demands,
     )
     return replace(problem, best_in=objective)

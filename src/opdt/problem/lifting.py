@@ -90,7 +90,7 @@ def class_code(table: Table, label: Any, totals: Any = None) -> int:
     so. `totals` are the weights of the classes where the rows of the table do not tell them.
     """
     if not np.isscalar(label) and np.ndim(label):
-        raise InputError(f"'target' must be one class of the labels, got {type(label).__name__}.")
+        raise InputError(f"'label' must be one class of the labels, got {type(label).__name__}.")
     for code, known in enumerate(table.classes.tolist()):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return code
@@ -102,10 +102,10 @@ def class_code(table: Table, label: Any, totals: Any = None) -> int:
     raise InputError(f"class {label!r} does not occur in the labels; they are: {shown}.")
 
 
-def target_code(table: Table, target: Any, totals: Any = None) -> int | None:
+def label_code(table: Table, label: Any, totals: Any = None) -> int | None:
     """The code of the class that a rule must have; None where it may have any."""
-    if target is None:
+    if label is None:
         return None
-    if isinstance(target, str) and target == RARER and RARER not in table.classes.tolist():
+    if isinstance(label, str) and label == RARER and RARER not in table.classes.tolist():
         return class_code(table, RAREST, totals) if len(table.classes) == 2 else None
-    return class_code(table, target, totals)
+    return class_code(table, label, totals)

@@ -182,7 +182,7 @@ def volume_impurity(
     classes: NDArray[np.int32],
     n_classes: int,
     w: float | Fraction = 10.0,
-    target: int | None = None,
+    label: int | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> VolumeImpurity:
     """The VI objective for rows of these classes.
@@ -196,7 +196,7 @@ def volume_impurity(
     if total is not None and total >= MAX_WEIGHT:
         raise _too_heavy(total, MAX_WEIGHT)
     held = weight_units(weights, len(classes), weight_room(price, len(classes), total))
-    labels = tuple(range(n_classes)) if target is None else (target,)
+    labels = tuple(range(n_classes)) if label is None else (label,)
     rounding = held.rounding * max(1.0, float(price) - 1)
     return VolumeImpurity(classes, price, labels, held.units, held.scale, rounding)
 

@@ -29,7 +29,7 @@ from opdt.problem.coded import (
 )
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups, check_groups
-from opdt.problem.lifting import class_code, lift_condition, lower_condition, target_code
+from opdt.problem.lifting import class_code, label_code, lift_condition, lower_condition
 from opdt.problem.objective import (
     Objective,
     RowGains,
@@ -105,7 +105,7 @@ class Problem:
         w: float = 10.0,
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
-        target: Any = None,
+        label: Any = None,
         objective: str = "vi",
         min_coverage: float | None = None,
         min_precision: float | None = None,
@@ -121,7 +121,7 @@ class Problem:
 
         Parameters
         ----------
-        X, y, max_depth, w, structure, groups, target, objective, min_coverage, min_precision, \
+        X, y, max_depth, w, structure, groups, label, objective, min_coverage, min_precision, \
 constraints, sample_weight, roles, missing
             As in `opdt.discover`; partitions are not taken.
 
@@ -129,7 +129,7 @@ constraints, sample_weight, roles, missing
         --------
         >>> from opdt import discover, top_rules
         >>> problem = Problem.of({"age": [25, 31, 47, 52]}, ["well", "well", "ill", "ill"],
-        ...                      target="ill", max_depth=1)
+        ...                      label="ill", max_depth=1)
         >>> print(discover(problem).rule)
         IF age >= 40 THEN ill
         >>> len(top_rules(problem))
@@ -138,7 +138,7 @@ constraints, sample_weight, roles, missing
         from opdt.problem.arguments import build_problem
 
         return build_problem(
-            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, target=target,
+            X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
             objective=objective, min_coverage=min_coverage, min_precision=min_precision,
             constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
         )  # fmt: skip
@@ -151,7 +151,7 @@ constraints, sample_weight, roles, missing
         structure: Structure | None = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         w: float | Fraction = 10.0,
-        target: Any = None,
+        label: Any = None,
         constraints: Constraints | None = None,
     ) -> Problem:
         """The problem of the best VI on this table.
@@ -165,7 +165,7 @@ constraints, sample_weight, roles, missing
             Groups the structure refers to, beside `all`, `num` and `cat`.
         w : float
             The price of one error, in rows; at least 1.
-        target : class, optional
+        label : class, optional
             The class the rule must have, or "rarest"; the best over all classes if left out.
         constraints : Constraints, optional
         """
@@ -174,8 +174,8 @@ constraints, sample_weight, roles, missing
         feature_groups = FeatureGroups.of(
             table.names, table.numeric, table.categorical, check_groups(groups)
         )
-        label = target_code(table, target)
-        objective = volume_impurity(table.labels, len(table.classes), w, label, table.weights)
+        code = label_code(table, label)
+        objective = volume_impurity(table.labels, len(table.classes), w, code, table.weights)
         structure = structure or Structure.free(2)
         problem = cls(table, structure, feature_groups, objective, constraints)
         problem._check()
@@ -451,7 +451,7 @@ constraints, sample_weight, roles, missing
         `measure` is that of the rule, where it is known.
         """
         if rule.label not in self.objective.labels:
-            return "its class is not the target class"
+            return "its class is not the one asked for"
         used = [c.feature for c in rule.conditions]
         if not self.required <= set(used):
             return "it does not use every required feature"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opdt.report.report import Subject
     from opdt.report.rows import ReportRows
 
-SEARCH = ("max_depth", "structure", "groups", "target", "constraints", "engine")
+SEARCH = ("max_depth", "structure", "groups", "label", "constraints", "engine")
 DEMANDS = ("constraints", "min_coverage", "min_precision")
 SQL_DIALECTS = {
     "postgres": "PostgreSQL",

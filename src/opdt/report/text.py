@@ -47,7 +47,7 @@ def describe_solution(solution: Solution, table: Table, w: float) -> str:
     --------
     >>> from opdt import Table, discover
     >>> table = Table.build({"age": [25, 31, 47, 52]}, ["well", "well", "ill", "ill"])
-    >>> print(describe_solution(discover(table, max_depth=1, target="ill"), table, 10))
+    >>> print(describe_solution(discover(table, max_depth=1, label="ill"), table, 10))
     ... # doctest: +ELLIPSIS
     IF   age >= 40
     THEN ill

@@ -80,7 +80,7 @@ def discover_partitioned(
     w: float = 10.0,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     objective: str = "vi",
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: str | None = None,
@@ -132,7 +132,7 @@ def discover_partitioned(
     shape, file_groups = resolve_structure(structure, max_depth)
     demands = resolve_demands(objective, constraints)
     price = w if objective == "vi" else 1  # at the price 1 the VI is the number of correct rows
-    wishes = Wishes(shape, {**file_groups, **check_groups(groups)}, price, target, demands)
+    wishes = Wishes(shape, {**file_groups, **check_groups(groups)}, price, label, demands)
     _check_column("y", "labels", y)
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)

@@ -22,7 +22,7 @@ from opdt.engines.search.scores import Scores
 from opdt.errors import InputError
 from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeImpurity
 from opdt.problem.groups import check_groups
-from opdt.problem.lifting import target_code
+from opdt.problem.lifting import label_code
 from opdt.problem.objective import SCALES, error_price, weight_room
 from opdt.problem.problem import most_frequent
 from opdt.scale.keys import Coder, value_of
@@ -43,7 +43,7 @@ class Wishes:
     structure: Structure
     groups: Mapping[str, Iterable[str]]
     w: float | Fraction
-    target: Any
+    label: Any
     constraints: Constraints
 
 
@@ -114,7 +114,7 @@ class Question:
         groups = FeatureGroups.of(
             table.names, table.numeric, table.categorical, check_groups(wishes.groups)
         )
-        chosen = target_code(table, wishes.target, units)
+        chosen = label_code(table, wishes.label, units)
         objective = VolumeImpurity(
             labels, self.ratio, tuple(range(n)) if chosen is None else (chosen,),
             np.append(units, 0), self.coder.weight_scale,
@@ -152,7 +152,7 @@ class Question:
         limits = self.wishes.constraints.of_sample(len(rows) / self.n_rows)
         known, labels = self.problem.table.classes.tolist(), self.problem.objective.labels
         # that of the whole table, where the sample may have another that is the rarest
-        target = known[labels[0]] if len(labels) == 1 else None
+        label = known[labels[0]] if len(labels) == 1 else None
         try:
             table = Table.build(
                 rows.select(names), rows.column(self.schema.target.name),
@@ -160,7 +160,7 @@ class Question:
             )  # fmt: skip
             return Problem.build(
                 table, structure=self.wishes.structure, groups=self.wishes.groups,
-                w=self.wishes.w, target=target, constraints=limits,
+                w=self.wishes.w, label=label, constraints=limits,
             )  # fmt: skip
         except InputError:  # one class only, say
             return None

@@ -11,7 +11,7 @@ class BuiltIn(NamedTuple):
     title: str
     about: str
     loader: str  # in sklearn.datasets
-    label: str  # what its classes are called
+    target: str  # what its classes are called
 
 
 BUILT_IN = {
@@ -34,4 +34,4 @@ def load_built_in(name: str) -> Any:
 
     chosen = BUILT_IN[name]
     data = getattr(sklearn.datasets, chosen.loader)(as_frame=True)
-    return data.data.assign(**{chosen.label: data.target_names[data.target]})
+    return data.data.assign(**{chosen.target: data.target_names[data.target]})

@@ -22,7 +22,7 @@ def script(work: Work) -> str:
     A file is looked for beside the script, or where its first argument says, and must be the
     same file.
     """
-    if work.source is None or work.label is None:
+    if work.source is None or work.target is None:
         raise InputError("a script needs data and the column of the classes; choose them first.")
     arguments = _arguments(work)
     from_opdt = ["discover", "rule_report"]
@@ -37,7 +37,7 @@ def script(work: Work) -> str:
         "",
         *_loading(work),
         "",
-        *_call("train, held_out = data.split", [(None, work.label), *_division(work)]),
+        *_call("train, held_out = data.split", [(None, work.target), *_division(work)]),
         "",
         *_call(
             "solution = discover",

@@ -16,7 +16,7 @@ from opdt.rules import Rule
 from opdt.rules.rule_json import rule_from_dict, rule_to_dict
 from opdt.studio.work import DataSource, Pinned, Work
 
-VERSION = 1
+VERSION = 2
 VERSION_KEY = "opdt_project"
 MAX_BYTES = 50_000_000
 

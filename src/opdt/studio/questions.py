@@ -14,32 +14,32 @@ from opdt.table import Role
 _NO_QUESTION: dict[str, Any] = {"time_limit": 60.0, "pinned": ()}
 
 
-def first_work(loaded: Loaded, label: str | None) -> Work:
+def first_work(loaded: Loaded, target: str | None) -> Work:
     """The work on new data, before anything is said; with the column of the classes, if known."""
-    label = label or loaded.label
+    target = target or loaded.target
     unused = [c for c in loaded.plan.not_used if c.role is not Role.CONSTANT]
-    roles = {column.name: str(column.role) for column in unused if column.name != label}
-    work = Work(source=loaded.source, label=label, roles=roles)
-    if work.label is not None:
+    roles = {column.name: str(column.role) for column in unused if column.name != target}
+    work = Work(source=loaded.source, target=target, roles=roles)
+    if work.target is not None:
         check_label(loaded, work)
     return work
 
 
 def check_label(loaded: Loaded, work: Work) -> None:
     """Refuse a column that holds no classes, and a class that is none of its classes."""
-    if work.label is None:
+    if work.target is None:
         return
-    classes = loaded.classes(work.label)
-    if work.target is not None and work.target not in classes:
+    classes = loaded.classes(work.target)
+    if work.label is not None and work.label not in classes:
         shown = ", ".join(map(repr, classes[:10]))
         raise InputError(
-            f"the class {work.target!r} is none of column {work.label!r}, which has {shown}."
+            f"the class {work.label!r} is none of column {work.target!r}, which has {shown}."
         )
 
 
 def check_reading(loaded: Loaded, work: Work) -> None:
     """Refuse roles that columns cannot have."""
-    loaded.plan_for({n: r for n, r in work.roles.items() if n != work.label}, work.missing)
+    loaded.plan_for({n: r for n, r in work.roles.items() if n != work.target}, work.missing)
 
 
 def check_columns(loaded: Loaded, work: Work) -> None:
@@ -72,4 +72,4 @@ def trade_off_question(work: Work) -> Work:
 
 def comparison_question(work: Work) -> tuple[Any, ...]:
     """What the numbers of a pinned rule depend on."""
-    return work.label, work.w, work.held_out, work.seed, work.ignored, work.pinned
+    return work.target, work.w, work.held_out, work.seed, work.ignored, work.pinned

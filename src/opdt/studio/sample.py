@@ -22,4 +22,4 @@ def small_table() -> Loaded:
 
 def small_work() -> Work:
     """The question which of them are ill."""
-    return Work(label="state", target="ill", w=2.0, held_out=0.25)
+    return Work(target="state", label="ill", w=2.0, held_out=0.25)

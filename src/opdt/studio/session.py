@@ -136,17 +136,17 @@ class Session:
     # -- data -------------------------------------------------------------------------------
 
     async def load_file(
-        self, path: str | Path, name: str | None = None, label: str | None = None
+        self, path: str | Path, name: str | None = None, target: str | None = None
     ) -> bool:
         """Read a file; whether it was. A project that waits for it goes on."""
         waiting = self.waiting
         sha256 = waiting.source.sha256 if waiting is not None and waiting.source else None
-        return await self._load(partial(load_file, path, name, sha256), label, waiting)
+        return await self._load(partial(load_file, path, name, sha256), target, waiting)
 
-    async def load_dataset(self, name: str, label: str | None = None) -> bool:
+    async def load_dataset(self, name: str, target: str | None = None) -> bool:
         """Open one of `opdt.studio.tables.datasets()`; whether it was."""
         self.waiting = None
-        return await self._load(partial(load_dataset, name), label)
+        return await self._load(partial(load_dataset, name), target)
 
     async def open_project(self, content: str | bytes) -> bool:
         """Open a project file; whether its work is now on the workbench.
@@ -176,12 +176,12 @@ class Session:
         self._observers.publish("data", self.loaded)
 
     async def _load(
-        self, read: Callable[[], Loaded], label: str | None, work: Work | None = None
+        self, read: Callable[[], Loaded], target: str | None, work: Work | None = None
     ) -> bool:
         loaded = await self._jobs.start("load", lambda job: read())
         if loaded is None:
             return False
-        return self._started(loaded, lambda: work or first_work(loaded, label))
+        return self._started(loaded, lambda: work or first_work(loaded, target))
 
     def _started(self, loaded: Loaded, make_work: Callable[[], Work]) -> bool:
         """Put a table and the work on it on the workbench; whether they fit each other."""

@@ -56,11 +56,11 @@ class Solver:
 
     def split(self, work: Work) -> RowSplit:
         """The training rows and the held-out rows of a work."""
-        label = _label(work)
+        target = _target(work)
         return self._splits.get(
             _rows_key(work),
             lambda: self.loaded.split(
-                label, held_out=work.held_out, seed=work.seed, ignored=work.ignored
+                target, held_out=work.held_out, seed=work.seed, ignored=work.ignored
             ),
         )
 
@@ -76,7 +76,7 @@ class Solver:
     def plan(self, work: Work) -> Plan:
         """What each column is taken for, the column of the classes aside."""
         whole = self.loaded.plan_for(work.roles, work.missing)
-        return Plan(tuple(each for each in whole if each.name != work.label))
+        return Plan(tuple(each for each in whole if each.name != work.target))
 
     def searcher(self, work: Work) -> Searcher:
         """The search, prepared for the work's rules; price and class are given to each solve."""
@@ -98,8 +98,8 @@ class Solver:
     ) -> Solution:
         """What `opdt.discover` finds on the training rows with the work's arguments."""
         table, searcher = self.table(work), self.searcher(work)
-        target = None if work.target is None else class_code(table, work.target)
-        objective = volume_impurity(table.labels, len(table.classes), work.w, target)
+        label = None if work.label is None else class_code(table, work.label)
+        objective = volume_impurity(table.labels, len(table.classes), work.w, label)
         found = searcher.solve(objective, budget=_budget(work, cancel, progress))
         return replace(found, plan=self.plan(work))
 
@@ -227,10 +227,10 @@ def warm_up() -> None:
     solver.alternatives(work)
 
 
-def _label(work: Work) -> str:
-    if work.label is None:
+def _target(work: Work) -> str:
+    if work.target is None:
         raise InputError("choose the column that holds the classes first.")
-    return work.label
+    return work.target
 
 
 def _settings(work: Work) -> Any:
@@ -248,7 +248,7 @@ def _budget(work: Work, cancel: threading.Event | None, progress: Tell = None) -
 
 
 def _rows_key(work: Work) -> Hashable:
-    return work.label, work.held_out, work.seed, tuple(sorted(work.ignored))
+    return work.target, work.held_out, work.seed, tuple(sorted(work.ignored))
 
 
 def _table_key(work: Work) -> Hashable:

@@ -114,7 +114,7 @@ class Loaded:
         One for each column, in order.
     plan : Plan
         What the content of each column suggests, the column of the classes included.
-    label : str or None
+    target : str or None
         The column of the classes, where the data say which it is.
     notes : tuple of str
         What is worth knowing about the reading, such as a guessed encoding.
@@ -126,7 +126,7 @@ class Loaded:
     source: DataSource
     profiles: tuple[Profile, ...]
     plan: Plan
-    label: str | None = None
+    target: str | None = None
     notes: tuple[str, ...] = ()
     levels: frozenset[str] = frozenset()
 
@@ -179,40 +179,40 @@ class Loaded:
     def _columns(self) -> Columns:
         return Columns(self.frame)
 
-    def classes(self, label: str) -> list[Any]:
-        """The classes of a column in their order; one sentence if it cannot be the label."""
-        return [each for each, _ in self.balance(label)]
+    def classes(self, target: str) -> list[Any]:
+        """The classes of a column in their order; one sentence if it cannot be the target."""
+        return [each for each, _ in self.balance(target)]
 
-    def balance(self, label: str) -> tuple[tuple[Any, int], ...]:
+    def balance(self, target: str) -> tuple[tuple[Any, int], ...]:
         """The classes of a column with their rows; rows without a class are left out."""
-        if label not in self._balances:
-            self._balances[label] = self._count(label)
-        return self._balances[label]
+        if target not in self._balances:
+            self._balances[target] = self._count(target)
+        return self._balances[target]
 
     @cached_property
     def _balances(self) -> dict[str, tuple[tuple[Any, int], ...]]:
         return {}
 
-    def _count(self, label: str) -> tuple[tuple[Any, int], ...]:
-        self.profile(label)
-        present = self.frame[label].dropna()
+    def _count(self, target: str) -> tuple[tuple[Any, int], ...]:
+        self.profile(target)
+        present = self.frame[target].dropna()
         counts = present.value_counts(sort=False)
         found = {_plain(each): int(n) for each, n in counts.items() if n}
         if len(found) < 2:
             only = f"only one class, {next(iter(found))!r}" if found else "no value"
             raise InputError(
-                f"column {label!r} has {only}; choose a column with at least two classes."
+                f"column {target!r} has {only}; choose a column with at least two classes."
             )
         if len(found) > MAX_CLASSES:
             raise InputError(
-                f"column {label!r} has {len(found):,} different values, and a column of classes "
+                f"column {target!r} has {len(found):,} different values, and a column of classes "
                 f"has at most {MAX_CLASSES}; choose another column."
             )
         return tuple(sorted(found.items(), key=lambda pair: (str(type(pair[0])), pair[0])))
 
     def split(
         self,
-        label: str,
+        target: str,
         *,
         held_out: float = 0.3,
         seed: int = 0,
@@ -222,7 +222,7 @@ class Loaded:
 
         Parameters
         ----------
-        label : str
+        target : str
             The column of the classes.
         held_out : float
             Share of the rows that are held out; 0 for none.
@@ -230,15 +230,15 @@ class Loaded:
         ignored : iterable of str
             Columns that are no features.
         """
-        self.balance(label)
-        gone = {*ignored, label}
+        self.balance(target)
+        gone = {*ignored, target}
         features = [name for name in self.names if name not in gone]
         if not features:
             raise InputError("no column is left to make rules of; use one of those ignored.")
-        known = np.flatnonzero(self.frame[label].notna().to_numpy())
-        held = hold_out(self.frame[label].iloc[known].tolist(), held_out, seed)
+        known = np.flatnonzero(self.frame[target].notna().to_numpy())
+        held = hold_out(self.frame[target].iloc[known].tolist(), held_out, seed)
         parts = [
-            RowPart(self.frame[features].iloc[rows], self.frame[label].iloc[rows], rows)
+            RowPart(self.frame[features].iloc[rows], self.frame[target].iloc[rows], rows)
             for rows in (known[~held], known[held])
         ]
         return RowSplit(parts[0], parts[1] if held.any() else None)
@@ -298,7 +298,7 @@ def load_file(path: str | Path, name: str | None = None, sha256: str | None = No
 def load_dataset(name: str) -> Loaded:
     """One of the datasets of `datasets()`, which takes no network."""
     if name in BUILT_IN:
-        return loaded_frame(load_built_in(name), name, label=BUILT_IN[name].label)
+        return loaded_frame(load_built_in(name), name, target=BUILT_IN[name].target)
     source = find(name)
     if name not in [choice.name for choice in datasets()]:
         raise InputError(
@@ -307,7 +307,7 @@ def load_dataset(name: str) -> Loaded:
         )
     data = load_raw(name)
     frame = data.X.assign(**{str(data.y.name): data.y})
-    return loaded_frame(frame, name, label=str(data.y.name))
+    return loaded_frame(frame, name, target=str(data.y.name))
 
 
 def datasets() -> list[DatasetChoice]:
@@ -326,7 +326,7 @@ def loaded_frame(
     name: str,
     *,
     sha256: str | None = None,
-    label: str | None = None,
+    target: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Loaded:
     """The table of any data frame; those that have no checksum count as datasets."""
@@ -357,16 +357,16 @@ def loaded_frame(
         "dataset" if sha256 is None else "file", name, sha256, source.n_rows, len(source.names)
     )
     plan = Plan(tuple(with_lines(plans, source)))
-    said = (*notes, *_remarks(plan, label))
-    return Loaded(frame, known, tuple(profiles), plan, label, said, frozenset(levels))
+    said = (*notes, *_remarks(plan, target))
+    return Loaded(frame, known, tuple(profiles), plan, target, said, frozenset(levels))
 
 
-def _remarks(plan: Plan, label: str | None) -> list[str]:
+def _remarks(plan: Plan, target: str | None) -> list[str]:
     """What a person should know about columns; what is only cleaned is not worth a line."""
     found = [
         f"{_short(column.name)}: {remark}."
         for column in plan.remarkable
-        if column.name != label and column.role is not Role.CONSTANT
+        if column.name != target and column.role is not Role.CONSTANT
         for remark in column.remarks()
         if not column.is_used or column.unread is not None
     ]

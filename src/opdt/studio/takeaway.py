@@ -96,7 +96,7 @@ def html_report(
             train.y,
             None if held_out is None else held_out.X,
             None if held_out is None else held_out.y,
-            title=title or f"The best rule for {work.label}, and what is proven about it",
+            title=title or f"The best rule for {work.target}, and what is proven about it",
             # Many searches, for which others would wait; not where one of them takes long.
             path=outcome.is_proven and outcome.solution.seconds < QUICK,
             settings=work.arguments(),

@@ -93,9 +93,9 @@ class Work:
         all columns that are no features.
     missing : tuple of str
         Cells that mean that there is no value, in all columns.
-    label : str or None
+    target : str or None
         The column that holds the classes.
-    target : class or None
+    label : class or None
         The class to find a rule for; None is the best over all classes.
     groups : dict of name to tuple of columns
         May hold empty groups, which no structure can use yet.
@@ -119,8 +119,8 @@ class Work:
     source: DataSource | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
-    label: str | None = None
-    target: Any = None
+    target: str | None = None
+    label: Any = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     form: str = "free"
     structure: Structure = field(default_factory=Structure.free)
@@ -166,10 +166,10 @@ class Work:
     def _check_names(self) -> None:
         if not (self.source is None or isinstance(self.source, DataSource)):
             raise InputError(f"'source' must be a DataSource, got {self.source!r}.")
-        if not (self.label is None or isinstance(self.label, str)):
-            raise InputError(f"'label' must be the name of a column, got {self.label!r}.")
-        if not (self.target is None or _is_scalar(self.target)):
-            raise InputError(f"'target' must be a text, number or boolean, got {self.target!r}.")
+        if not (self.target is None or isinstance(self.target, str)):
+            raise InputError(f"'target' must be the name of a column, got {self.target!r}.")
+        if not (self.label is None or _is_scalar(self.label)):
+            raise InputError(f"'label' must be a text, number or boolean, got {self.label!r}.")
         for name in ("roles", "groups"):
             value = getattr(self, name)
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -198,8 +198,8 @@ class Work:
         """The work after the expert has said something else; what it contradicts gives way.
 
         Takes the fields of `Work`, and `max_depth`, which makes the structure deeper or shallower.
-        Columns that are ignored or become the label leave groups and demands; a group that is
-        gone becomes `all` in the structure; a new label forgets the class.
+        Columns that are ignored or become the target leave groups and demands; a group that is
+        gone becomes `all` in the structure; a new target forgets the class.
         """
         known = [*(each.name for each in fields(self)), "max_depth"]
         for name in said:
@@ -208,8 +208,8 @@ class Work:
                 hint = f"; did you mean {close[0]!r}?" if close else "."
                 raise InputError(f"there is no setting {name!r}{hint}")
         said = self._reshaped(said)
-        if said.get("label", self.label) != self.label:
-            said.setdefault("target", None)
+        if said.get("target", self.target) != self.target:
+            said.setdefault("label", None)
         for one, other in (("required", "forbidden"), ("forbidden", "required")):
             if one in said and other not in said:
                 said[other] = tuple(f for f in getattr(self, other) if f not in said[one])
@@ -228,8 +228,8 @@ class Work:
     def arguments(self) -> dict[str, Any]:
         """The arguments of `opdt.discover` beside the data; those that are left out by default."""
         given: dict[str, Any] = {}
-        if self.target is not None:
-            given["target"] = self.target
+        if self.label is not None:
+            given["label"] = self.label
         given["w"] = self.w
         if self.form == "free":
             given["max_depth"] = self.max_depth
@@ -249,7 +249,7 @@ class Work:
                 given["groups"] = groups
         if demands := self.demands():
             given["constraints"] = demands
-        gone = {*self.ignored, self.label}
+        gone = {*self.ignored, self.target}
         if roles := {name: role for name, role in self.roles.items() if name not in gone}:
             given["roles"] = roles
         if self.missing:
@@ -298,7 +298,7 @@ class Work:
 
     def _without_columns(self, roles: Mapping[str, str]) -> Work:
         """Columns that are no features any more leave groups and demands."""
-        gone = {*self.ignored, self.label}
+        gone = {*self.ignored, self.target}
         turned = {n for n in {*roles, *self.roles} if roles.get(n) != self.roles.get(n)}
         said: dict[str, Any] = {
             "groups": {n: tuple(f for f in g if f not in gone) for n, g in self.groups.items()},

@@ -48,7 +48,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def easy() -> Problem:
     """Only x >= 2 and c == 'u' covers the three a without a b."""
     table = Table.build({"x": [0, 1, 2, 3, 4, 5, 2, 3], "c": list("uuuuuvwv")}, list("bbaaabbb"))
-    return Problem.build(table, target="a")
+    return Problem.build(table, label="a")
 
 
 BEST = Rule([Condition("x", Op.GE, 2), Condition("c", Op.EQ, "u")], "a")
@@ -139,7 +139,7 @@ def test_a_solution_says_what_was_done(name: str, formulation: str, easy: Proble
 
 @pytest.mark.parametrize("w", [10, 2.5, np.pi])
 def test_whole_and_fractional_prices_are_proven(name: str, w: float, easy: Problem) -> None:
-    problem = Problem.build(easy.table, w=w, target="a")
+    problem = Problem.build(easy.table, w=w, label="a")
     best = ExhaustiveEngine().solve(problem)
     solution = MIPEngine(solver=name).solve(problem)
     assert (solution.value, solution.bound, solution.status) == (

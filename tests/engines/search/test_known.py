@@ -47,7 +47,7 @@ def sklearn_table(name: str) -> Table:
 def test_two_conditions_on_native_thresholds(
     name: str, label: int, optimum: int, large_rows: int
 ) -> None:
-    problem = Problem.build(sklearn_table(name), w=10, target=label)
+    problem = Problem.build(sklearn_table(name), w=10, label=label)
     solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)
     assert (solution.value, solution.bound, solution.status) == (optimum, optimum, Status.OPTIMAL)
     assert solution.covered - 10 * solution.errors == optimum

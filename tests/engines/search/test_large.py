@@ -144,7 +144,7 @@ def test_a_category_of_more_levels_than_a_byte_counts(missing: bool) -> None:
     assert table.columns[1].n_values > max(LEVELS[2], 255)
     asked = Constraints(missing_conditions=missing)
     for structure in (Structure.free(1), Structure.levels("num", "cat")):
-        problem = Problem.build(table, structure=structure, w=2, target=True, constraints=asked)
+        problem = Problem.build(table, structure=structure, w=2, label=True, constraints=asked)
         solution = both(problem)
         assert "kind == 'L298'" in str(solution.rule)
 
@@ -168,6 +168,6 @@ def test_more_positions_than_a_level_holds_are_counted_in_cells() -> None:
     labels = (x >= 12_345) & (y < 20)
     table = Table.build({"x": x, "y": y}, labels, warn=False)
     engine = SearchEngine(switches=Switches(large_rows=10**9))
-    solution = engine.solve(Problem.build(table, target=True), Budget(threads=2))
+    solution = engine.solve(Problem.build(table, label=True), Budget(threads=2))
     assert solution.value == labels.sum()
     assert str(solution.rule) == "IF x >= 12344.5 AND y < 19.5 THEN True"

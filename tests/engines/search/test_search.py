@@ -82,7 +82,7 @@ def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(
             table,
             structure=Structure.levels(*["all"] * depth),
             w=1,
-            target=table.classes.tolist()[0],
+            label=table.classes.tolist()[0],
             constraints=asked,
         )
         agree(problem, Switches())

@@ -52,7 +52,7 @@ def test_many_levels_in_memory_and_in_pieces(tmp_path: Path, n_levels: int) -> N
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({**columns, "y": labels}), path, row_group_size=700)
     asked: dict[str, Any] = {
-        "constraints": {"subsets": ["kind"]}, "max_depth": 2, "w": 3, "target": True
+        "constraints": {"subsets": ["kind"]}, "max_depth": 2, "w": 3, "label": True
     }  # fmt: skip
     here = opdt.discover(columns, labels, **asked)
     there = discover_partitioned([str(path)], "y", **asked)

@@ -55,7 +55,7 @@ class Asked:
 
     def __init__(self, name: str) -> None:
         self.solver = Solver(load_dataset(name))
-        self.first = Work(source=self.solver.loaded.source, label=self.solver.loaded.label)
+        self.first = Work(source=self.solver.loaded.source, target=self.solver.loaded.target)
 
     def discovered(self, **said: Any) -> Solution:
         """What `opdt.discover` finds on the training rows."""

@@ -71,7 +71,7 @@ def test_a_table_is_shown_and_its_columns_can_be_read_otherwise(page, tmp_path):
     assert "61 rows" in shown
     assert "3 columns" in shown
     assert "2 of 183 cells missing" in shown
-    choose(page, "label", "outcome")
+    choose(page, "target", "outcome")
     wait_for(lambda: "marker" in text_of(page, "sentence"))
     assert "ill" in text_of(page, "balance")
     roles = page.find_elements("css selector", "[data-testid=kind]")
@@ -96,11 +96,9 @@ def test_the_class_and_the_held_out_share_can_be_chosen(page):
     choose(page, "dataset", "Breast tumours")
     summary(page, "tumours")
     wait_for(lambda: text_of(page, "sentence"))
-    names = [
-        each.text for each in page.find_elements("css selector", "[data-testid=target] option")
-    ]
+    names = [each.text for each in page.find_elements("css selector", "[data-testid=label] option")]
     assert names[0] == "best over all classes"
-    choose(page, "target", names[1])
+    choose(page, "label", names[1])
     wait_for(lambda: names[1] in text_of(page, "sentence"))
     element(page, "report-held-out")
     choose(page, "held-out", "none")
@@ -122,7 +120,7 @@ def test_a_reload_keeps_the_work_and_another_tab_does_not_see_it(page, server, t
     (tmp_path / "mine.csv").write_text(f"marker,ward,outcome\n{rows}\n")
     send(page, tmp_path / "mine.csv")
     summary(page, "mine.csv")
-    choose(page, "label", "outcome")
+    choose(page, "target", "outcome")
     before = wait_for(lambda: text_of(page, "sentence"))
     page.refresh()
     summary(page, "mine.csv")
@@ -171,7 +169,7 @@ def test_every_role_is_offered_where_it_fits_with_its_reason(page, tmp_path):
     (tmp_path / "claims.csv").write_text(f"claim_id,paid on,size,value,outcome\n{rows}\n")
     send(page, tmp_path / "claims.csv")
     summary(page, "claims.csv")
-    choose(page, "label", "outcome")
+    choose(page, "target", "outcome")
     wait_for(lambda: "value" in text_of(page, "sentence"))
     lists = "return Array.from(document.querySelectorAll('[data-testid=kind]'), "
     chosen = lists + "(each) => each.selectedOptions[0].textContent)"
@@ -212,8 +210,8 @@ def test_names_and_values_are_only_ever_text(page, tmp_path):
     (tmp_path / "hostile.csv").write_text(f'"{name}","{name} class"\n{rows}\n')
     send(page, tmp_path / "hostile.csv")
     summary(page, "hostile.csv")
-    choose(page, "label", f"{name} class")
-    choose(page, "target", level)
+    choose(page, "target", f"{name} class")
+    choose(page, "label", level)
     wait_for(lambda: level in text_of(page, "sentence"))
     for testid in ("data-panel", "balance", "sentence"):
         assert name in text_of(page, testid)
@@ -241,7 +239,7 @@ def test_two_thousand_columns_stay_usable(page, tmp_path):
     wait_for(lambda: "9 to 16 of 2,000" in text_of(page, "column-range"))
     element(page, "find-column").send_keys("gene 1998\n")
     wait_for(lambda: "gene 1998" in text_of(page, "column"))
-    choose(page, "label", "outcome")
+    choose(page, "target", "outcome")
     wait_for(lambda: "gene" in text_of(page, "sentence"))
 
 
@@ -249,10 +247,10 @@ def test_a_column_of_one_class_is_refused_in_one_sentence(page, tmp_path):
     (tmp_path / "one.csv").write_text("value,outcome\n" + "1,ill\n2,ill\n3,ill\n")
     send(page, tmp_path / "one.csv")
     summary(page, "one.csv")
-    choose(page, "label", "outcome")
+    choose(page, "target", "outcome")
     assert "only one class" in said(page, "outcome")
     assert text_of(page, "sentence") == ""
-    shown = "return document.querySelector('[data-testid=label]').selectedOptions[0].text"
+    shown = "return document.querySelector('[data-testid=target]').selectedOptions[0].text"
     wait_for(lambda: page.execute_script(shown) == "choose …")
 
 
@@ -286,7 +284,7 @@ def test_semicolons_and_decimal_commas_are_understood(page, tmp_path):
     assert "3 columns" in summary(page, "excel.csv")
     chosen = "return document.querySelector('[data-testid=kind]').selectedOptions[0].textContent"
     assert page.execute_script(chosen) == "numeric"
-    choose(page, "label", "Befund")
+    choose(page, "target", "Befund")
     wait_for(lambda: "Wert" in text_of(page, "sentence"))
 
 

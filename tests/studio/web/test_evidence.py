@@ -94,14 +94,14 @@ def test_without_an_error_it_says_so(page):
 def test_many_wrong_rows_come_in_pages_and_are_only_ever_text(page, noisy):
     page.find_element("css selector", "[data-testid=upload-input]").send_keys(str(noisy))
     wait_for(lambda: "noisy.csv" in text_of(page, "data-summary"))
-    choose(page, "label", "class")
-    choose(page, "target", ATTACK)
+    choose(page, "target", "class")
+    choose(page, "label", ATTACK)
     choose(page, "held-out", "none")
     write(page, "price", "1.1")
     answered(page, 1.1)
     rows = wait_for(lambda: texts(page, "[data-testid=wrong-row] th"))
     assert len(rows) == PAGE
-    solution = opdt.discover(noisy, "class", target=ATTACK, w=1.1, max_depth=2)
+    solution = opdt.discover(noisy, "class", label=ATTACK, w=1.1, max_depth=2)
     wait_for(lambda: f"{int(solution.errors):,}" in text_of(page, "wrong-range"))
     assert solution.errors > 200
     assert "the first 200 are listed" in text_of(page, "wrong-range")
@@ -206,12 +206,12 @@ def test_the_rules_nearly_as_good_are_listed_and_can_be_pinned(page, tumours):
 def test_features_that_can_be_exchanged_are_named_in_a_sentence():
     data = {"age": [25, 31, 47, 52, 60], "pulse": [60, 62, 80, 85, 95]}
     state = ["well", "well", "ill", "ill", "ill"]
-    found = opdt.rashomon_set(data, state, target="ill", max_depth=1)
+    found = opdt.rashomon_set(data, state, label="ill", max_depth=1)
     assert exchange_sentence(found) == "age or pulse can take each other's place."
     ages = {"age": data["age"]}
-    alone = opdt.rashomon_set(ages, state, target="ill", max_depth=1, within=0.5)
+    alone = opdt.rashomon_set(ages, state, label="ill", max_depth=1, within=0.5)
     assert "the same feature, age," in exchange_sentence(alone)
-    assert exchange_sentence(opdt.rashomon_set({"age": [1, 2]}, [0, 1], w=2, target=0)) == ""
+    assert exchange_sentence(opdt.rashomon_set({"age": [1, 2]}, [0, 1], w=2, label=0)) == ""
 
 
 def test_a_place_that_is_not_on_the_list_is_no_rule(tumours):
@@ -256,7 +256,7 @@ def test_the_verdict_stands_beside_the_proof_and_green_is_for_supported_only(pag
         str(tmp_path / "noise.csv")
     )
     wait_for(lambda: "noise.csv" in text_of(page, "data-summary"))
-    choose(page, "label", "y")
+    choose(page, "target", "y")
     answered(page, 10.0)
     wait_for(lambda: "no rarity" in text_of(page, "verdict-reason"))
     assert text_of(page, "verdict-level") == "Not supported"

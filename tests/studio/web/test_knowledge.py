@@ -75,7 +75,7 @@ def open_table(browser, server, path) -> None:
 def page(browser, server):
     """The patients on a new page, with the class to find."""
     new_tab(browser, server)
-    choose(browser, "target", "ill")
+    choose(browser, "label", "ill")
     wait_for(lambda: "the class is ill" in text_of(browser, "sentence"))
     yield browser
     problems = [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
@@ -89,7 +89,7 @@ def rule_of(table):
     loaded = load_file(table)
 
     def sentence(**said) -> str:
-        work = Work(source=loaded.source, label="state").change(target="ill", **said)
+        work = Work(source=loaded.source, target="state").change(label="ill", **said)
         split = loaded.split("state", held_out=work.held_out, seed=work.seed)
         solution = opdt.discover(split.train.X, split.train.y, **work.arguments())
         return outcome_of(loaded, work, split, solution).sentence
@@ -254,7 +254,7 @@ def test_groups_are_suggested_by_what_goes_together(browser, server, tmp_path):
         lines.append(f"{cm},{kg},{cm / 2.54:.1f},{'tall' if cm > 175 else 'short'}")
     (tmp_path / "bodies.csv").write_text("\n".join(lines))
     open_table(browser, server, tmp_path / "bodies.csv")
-    choose(browser, "label", "class")
+    choose(browser, "target", "class")
     wait_for(lambda: len(all_of(browser, "feature")) == 3)
     element(browser, "suggest-groups").click()
     wait_for(lambda: members(browser, 0) == ["cm", "inch"])
@@ -399,7 +399,7 @@ def test_names_of_features_and_groups_are_only_ever_text(browser, server, tmp_pa
     rows = [f"{k % 97},{'ab'[k % 2]},{'ill' if k % 97 > 50 else 'well'}" for k in range(120)]
     (tmp_path / "hostile.csv").write_text("\n".join([f"{name},ward,outcome", *rows]))
     open_table(browser, server, tmp_path / "hostile.csv")
-    choose(browser, "label", "outcome")
+    choose(browser, "target", "outcome")
     wait_for(lambda: len(all_of(browser, "feature")) == 2)
     drag(browser, all_of(browser, "feature")[0], element(browser, "new-group"))
     wait_for(lambda: len(members(browser, 0)) == 1)

@@ -194,7 +194,7 @@ def test_without_a_pattern_the_page_says_what_to_change(page, tmp_path):
     page.find_element("css selector", "[data-testid=upload-input]").send_keys(
         str(tmp_path / "noise.csv")
     )
-    choose(page, "label", "outcome")
+    choose(page, "target", "outcome")
     wait_for(lambda: text_of(page, "sentence").startswith("No pattern"))
     assert "An error costs 10 rows" in text_of(page, "advice")
     assert "no pattern" in text_of(page, "badge")
@@ -218,8 +218,8 @@ def test_hostile_names_are_text_everywhere(page, tmp_path):
     page.find_element("css selector", "[data-testid=upload-input]").send_keys(
         str(tmp_path / "hostile.csv")
     )
-    choose(page, "label", "outcome")
-    choose(page, "target", ATTACK)
+    choose(page, "target", "outcome")
+    choose(page, "label", ATTACK)
     wait_for(lambda: text_of(page, "sentence").endswith(f"“{ATTACK}”."))
     element(page, "price-slider").send_keys(Keys.ARROW_LEFT)
     wait_for(lambda: page.find_elements("css selector", "[data-testid=frontier-point]"))

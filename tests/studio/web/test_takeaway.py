@@ -92,8 +92,8 @@ def test_a_project_asks_for_its_file_and_goes_on_where_it_was(page, server, tmp_
     table.write_text(f'value,"{HOSTILE}",outcome\n{rows}\n')
     page.find_element("css selector", "[data-testid=upload-input]").send_keys(str(table))
     wait_for(lambda: "80 rows" in text_of(page, "data-summary"))
-    choose(page, "label", "outcome")
-    choose(page, "target", "ill")
+    choose(page, "target", "outcome")
+    choose(page, "label", "ill")
     sentence = wait_for(lambda: "ill" in (text := text_of(page, "sentence")) and text)
     click(page, "pin")
     wait_for(lambda: text_of(page, "pinned"))
@@ -102,7 +102,7 @@ def test_a_project_asks_for_its_file_and_goes_on_where_it_was(page, server, tmp_
     path = downloaded(page, tmp_path / "files", "take-project")
     assert re.fullmatch(r"[A-Za-z0-9_-]+\.opdt\.json", path.name)
     work = Work.from_json(path.read_bytes())
-    assert (work.label, work.target, len(work.pinned)) == ("outcome", "ill", 1)
+    assert (work.target, work.label, len(work.pinned)) == ("outcome", "ill", 1)
     with new_tab(page, server.url):
         page.find_element("css selector", "[data-testid=open-project-input]").send_keys(str(path))
         assert table.name in element(page, "waiting").text

@@ -54,9 +54,9 @@ def server(uci, tmp_path_factory):
 class Expert:
     """Says the same things on the page and to the library, and compares the answers."""
 
-    def __init__(self, page: Any, loaded: Loaded, label: str, target: str) -> None:
+    def __init__(self, page: Any, loaded: Loaded, target: str, label: str) -> None:
         self.page, self.loaded = page, loaded
-        self.work = Work(source=loaded.source, label=label).change(target=target)
+        self.work = Work(source=loaded.source, target=target).change(label=label)
 
     def rule(self, **said: Any) -> Rule:
         """What `discover` finds once this is said, too; the page must show it."""
@@ -70,7 +70,7 @@ class Expert:
     def train(self) -> RowPart:
         """The rows that the rule is found on."""
         work = self.work
-        return self.loaded.split(work.label, held_out=work.held_out, seed=work.seed).train
+        return self.loaded.split(work.target, held_out=work.held_out, seed=work.seed).train
 
     def write(self, testid: str, text: str) -> None:
         box = element(self.page, testid)
@@ -275,8 +275,8 @@ def test_heart_failure_as_a_file(browser, server, tmp_path):
         expert = Expert(page, load_file(table), "death", "died")
         expert.send("upload", table)
         wait_for(lambda: "299 rows" in text_of(page, "data-summary"))
-        choose(page, "label", "death")
-        choose(page, "target", "died")
+        choose(page, "target", "death")
+        choose(page, "label", "died")
         rule = say_what_is_known(expert, "ejection_fraction", "95")
         pin_the_rule(expert, rule)
         project = check_the_files(expert, rule, tmp_path)
@@ -295,7 +295,7 @@ def test_german_credit_as_built_in_data(browser, server, tmp_path):
         expert = Expert(page, load_dataset("german"), "credit_risk", "bad")
         choose(page, "dataset", "German")
         wait_for(lambda: "1,000 rows" in text_of(page, "data-summary"))
-        choose(page, "target", "bad")
+        choose(page, "label", "bad")
         rule = say_what_is_known(expert, "duration_months", "80")
         stop_a_deep_search(expert, rule)
         pin_the_rule(expert, rule)

@@ -101,7 +101,7 @@ def best_rule_set(
     max_depth: int | None = None,
     structure: StructureLike = None,
     groups: Groups | None = None,
-    target: Any = None,
+    label: Any = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     roles: Mapping[str, str] | None = None,
@@ -118,7 +118,7 @@ def best_rule_set(
     Parameters
     ----------
     X, y
-        As in `discover`; labels of two classes, or a `target` among several.
+        As in `discover`; labels of two classes, or a `label` among several.
     max_rules : int
         The largest number of rules.
     condition_price : float
@@ -126,7 +126,7 @@ def best_rule_set(
     max_depth, structure, groups, constraints, sample_weight, roles, time_limit, n_jobs, budget
         As in `discover`. Structure and constraints hold for each rule; the limits for all work
         together.
-    target : class, optional
+    label : class, optional
         The class that the rules describe; the one with the smaller loss if left out.
 
     Returns
@@ -146,7 +146,7 @@ def best_rule_set(
     --------
     >>> found = best_rule_set(
     ...     {"age": [25, 31, 47, 52, 38, 70], "smoker": ["no", "no", "yes", "no", "yes", "no"]},
-    ...     ["well", "well", "ill", "well", "ill", "ill"], target="ill", condition_price=0.5)
+    ...     ["well", "well", "ill", "well", "ill", "ill"], label="ill", condition_price=0.5)
     >>> print(found.rule_set)
     IF smoker == 'yes'
     OR age >= 60
@@ -160,10 +160,10 @@ def best_rule_set(
     check_price(condition_price)
     table = resolve_table(X, y, sample_weight, roles)
     classes = table.classes.tolist()
-    if len(classes) > 2 and target is None:
+    if len(classes) > 2 and label is None:
         raise InputError(
             f"a rule set tells one class from the rest, but the labels have {len(classes)}; give "
-            "the 'target' that the rules describe, or use a rule list."
+            "the 'label' that the rules describe, or use a rule list."
         )
     problems = [
         build_problem(
@@ -173,10 +173,10 @@ def best_rule_set(
             max_depth=max_depth,
             structure=structure,
             groups=groups,
-            target=label,
+            label=each,
             constraints=constraints,
         )
-        for label in (classes if target is None else [target])
+        for each in (classes if label is None else [label])
     ]
     losses = [Loss.of(problem, condition_price) for problem in problems]
     empty = min(losses, key=lambda loss: loss.missed.sum())

@@ -26,7 +26,7 @@ MAX_EXACT_TOTAL = 100_000
 
 
 def has_demands(problem: Problem) -> bool:
-    """Whether anything beyond structure, w and target class restricts the rule."""
+    """Whether anything beyond structure, w and class restricts the rule."""
     constraints = problem.constraints
     return bool(
         constraints.bounds_rows

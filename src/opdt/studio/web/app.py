@@ -36,7 +36,7 @@ class ServerSettings:
         Where to listen; None is `PORT`, or any free port where that one is taken.
     file : Path or None
         Data that every new tab shows.
-    label : str or None
+    target : str or None
         The column of `file` that holds the class of each row.
     password : str or None
         Asked of everyone; without one only this machine may be listened to.
@@ -51,7 +51,7 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int | None = None
     file: Path | None = None
-    label: str | None = None
+    target: str | None = None
     password: str | None = None
     names: tuple[str, ...] = ()
     upload_limit: int = UPLOAD_LIMIT

@@ -91,8 +91,8 @@ class Tabs:
 
     async def _open_first(self, session: Session, page: Page, file: Path) -> None:
         """Open the file that was named at the start, even if its target is not to be found."""
-        label = self._settings.label
-        if await session.load_file(file, file.name, label) or label is None:
+        target = self._settings.target
+        if await session.load_file(file, file.name, target) or target is None:
             return
         problem = page.banner.sentence
         if await session.load_file(file, file.name):

@@ -208,8 +208,8 @@ class _Alternatives:
 
 def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work) -> ListedRules:
     """What is shown of a set of rules; blocks, so it is called on a thread."""
-    assert work.label is not None
-    split = loaded.split(work.label, held_out=work.held_out, seed=work.seed, ignored=work.ignored)
+    assert work.target is not None
+    split = loaded.split(work.target, held_out=work.held_out, seed=work.seed, ignored=work.ignored)
     own = rule.covers(split.train.source)
     patterns = tuple(
         Listed(each, _rows(own, each.rule, split.train), _verdict(each, split.held_out))

@@ -78,7 +78,7 @@ class _DataPanel:
 
     def _first_view(self) -> str:
         """The columns; nothing once the classes are known, as there is more to do further down."""
-        return "columns" if self._session.work.label is None else ""
+        return "columns" if self._session.work.target is None else ""
 
     def _new_data(self, _: object) -> None:
         self._page, self._sought, self._drawn = 0, "", None
@@ -87,7 +87,7 @@ class _DataPanel:
 
     def _draw(self, _: object = None) -> None:
         loaded, work = self._session.loaded, self._session.work
-        shown = (id(loaded), self._page, self._sought, self._view, work.label)
+        shown = (id(loaded), self._page, self._sought, self._view, work.target)
         if self._drawn == shown and all(row.show() for row in self._rows):
             self._show_missing()
             return
@@ -169,7 +169,7 @@ class _DataPanel:
             _heads("column", "read as", "what it holds")
             with ui.element("tbody"):
                 for profile in part:
-                    is_target = profile.name == self._session.work.label
+                    is_target = profile.name == self._session.work.target
                     row = ColumnRow(self._session, loaded, profile.name, is_target=is_target)
                     self._rows.append(row)
 

@@ -52,7 +52,7 @@ class DemandsPart:
         """Show the demands that count now; what can stay as it is does."""
         work = self._features.work
         shown = self._shown_features()
-        now = (self._features.key, work.target, tuple(shown))
+        now = (self._features.key, work.label, tuple(shown))
         if now != self._drawn:
             self._drawn = now
             self._draw_rows(shown)
@@ -130,8 +130,8 @@ class DemandsPart:
         return direction, use
 
     def _directions(self, name: str) -> dict[str, str]:
-        target = self._features.work.target
-        more = "likely" if target is None else f"‘{short(str(target), 20)}’"
+        label = self._features.work.label
+        more = "likely" if label is None else f"‘{short(str(label), 20)}’"
         if self._features.kind(name) == "numeric":
             return {
                 "": "either way",

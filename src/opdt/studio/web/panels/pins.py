@@ -86,7 +86,7 @@ class _Pins:
             row = _row(now, None, numbers)
             rules.append(row | {"isNow": True, "verdict": judged(session.verdict)})
         measured = {each.rule: each for each in session.pins}
-        gone = {*session.work.ignored, session.work.label}
+        gone = {*session.work.ignored, session.work.target}
         for pinned in session.work.pinned:
             is_whole = gone.isdisjoint(pinned.rule.features)
             found = measured.get(pinned.rule) if is_whole else None

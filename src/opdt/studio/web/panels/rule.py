@@ -239,6 +239,6 @@ def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
 def _next_step(session: Session) -> str:
     if session.loaded is None:
         return "Open a table, and the best rule appears here."
-    if session.work.label is None:
+    if session.work.target is None:
         return "Choose the column of the classes, and the best rule appears here."
     return "Searching …"

@@ -99,7 +99,7 @@ class _Takeaway:
     async def _read(self, wanted: int) -> None:
         """Get the text that is shown, on a thread."""
         what, text = self._shown, ""
-        is_there = self._session.work.label is not None and (what != "sql" or self._has_rule)
+        is_there = self._session.work.target is not None and (what != "sql" or self._has_rule)
         if what is not None and is_there:
             file = await self._session.take(what, **self._options(what))
             if wanted != self._wanted:

@@ -36,7 +36,7 @@ class _TargetPanel:
         with panel("Target", "target-panel", step=2):
             self._hint = words("p", "First open a table.", "studio-soft studio-small")
             with ui.element("div").classes("studio-row"):
-                self._places = {name: ui.element("div") for name in ("label", "target", "share")}
+                self._places = {name: ui.element("div") for name in ("target", "label", "share")}
             self._picture = ui.element("div")
         self._draw()
         listen(session, "data", self._draw)
@@ -45,17 +45,17 @@ class _TargetPanel:
     def _draw(self, _: object = None) -> None:
         loaded, work = self._session.loaded, self._session.work
         self._hint.set_visibility(loaded is None)
-        balance = () if loaded is None or work.label is None else loaded.balance(work.label)
+        balance = () if loaded is None or work.target is None else loaded.balance(work.target)
         columns = {} if loaded is None else _columns(loaded, work.ignored)
-        self._show("label", columns, work.label or "", self._draw_label)
+        self._show("target", columns, work.target or "", self._draw_target)
         places = {each: str(place) for place, (each, _) in enumerate(balance)}
-        self._show("target", balance, places.get(work.target, ""), self._draw_target)
+        self._show("label", balance, places.get(work.label, ""), self._draw_label)
         self._show("share", bool(balance), f"{work.held_out:g}", self._draw_share)
-        if self._shown.get("picture") != (balance, work.target):
-            self._shown["picture"] = (balance, work.target)
+        if self._shown.get("picture") != (balance, work.label):
+            self._shown["picture"] = (balance, work.label)
             self._picture.clear()
             with self._picture:
-                _draw_balance(balance, work.target)
+                _draw_balance(balance, work.label)
 
     def _show(
         self, name: str, choices: Any, value: str, draw: Callable[[Any, str], Dropdown]
@@ -71,26 +71,26 @@ class _TargetPanel:
                 box = draw(choices, value)
         self._shown[name] = (choices, box if choices else None)
 
-    def _draw_label(self, columns: dict[str, str], value: str) -> Dropdown:
+    def _draw_target(self, columns: dict[str, str], value: str) -> Dropdown:
         title = "Column of the classes"
         with field(title):
             return Dropdown(
                 {"": "choose …", **columns},
                 value,
-                lambda name: self._session.change(label=name or None),
+                lambda name: self._session.change(target=name or None),
                 label=title,
-                testid="label",
+                testid="target",
             )
 
-    def _draw_target(self, balance: tuple[tuple[Any, int], ...], value: str) -> Dropdown:
+    def _draw_label(self, balance: tuple[tuple[Any, int], ...], value: str) -> Dropdown:
         classes = [each for each, _ in balance]
         with field("Class to find"):
             return Dropdown(
                 {"": _BEST, **{str(place): str(each) for place, each in enumerate(classes)}},
                 value,
-                lambda key: self._session.change(target=classes[int(key)] if key else None),
+                lambda key: self._session.change(label=classes[int(key)] if key else None),
                 label="Class to find",
-                testid="target",
+                testid="label",
             )
 
     def _draw_share(self, _: Any, value: str) -> Dropdown:
@@ -105,13 +105,13 @@ class _TargetPanel:
             )
 
 
-def _draw_balance(balance: tuple[tuple[Any, int], ...], target: Any) -> None:
+def _draw_balance(balance: tuple[tuple[Any, int], ...], label: Any) -> None:
     total = sum(rows for _, rows in balance)
     if not balance:
         return
     with ui.element("div").classes("studio-balance").props("data-testid=balance"):
         for each, rows in balance[:_MOST_SHOWN]:
-            chosen = "chosen" if target is not None and each == target else ""
+            chosen = "chosen" if label is not None and each == label else ""
             with ui.element("div").classes(f"studio-class {chosen}"):
                 words("span", str(each), "studio-cut")
                 with ui.element("div").classes("track").props("aria-hidden=true"):

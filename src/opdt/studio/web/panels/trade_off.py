@@ -149,7 +149,7 @@ class _TradeOffPanel:
 
     def _show(self, _: object = None) -> None:
         session, work = self._session, self._session.work
-        ready = session.loaded is not None and work.label is not None
+        ready = session.loaded is not None and work.target is not None
         self._first.set_visibility(not ready)
         self._body.set_visibility(ready)
         if not ready:
