@@ -99,7 +99,7 @@ def proof(data: Dataset) -> Record:
         "rows": table.n_rows,
         "features": table.n_features,
         "label": str(found.rule_set.label),
-        "loss": found.loss,
+        "loss": found.value,
         "bound": found.bound,
         "relaxation": found.relaxation,
         "status": str(found.status),
@@ -145,7 +145,7 @@ def _size(rules: Sequence[Rule]) -> tuple[int, int]:
 
 def _rule_set(X: Any, y: Any, X_new: Any, seed: int) -> Fitted:
     model = OPDTRuleSet(MAX_RULES, DEPTH, time_limit=TEST_LIMIT).fit(X, y)
-    proven = {"loss": model.loss_, "bound": model.bound_}
+    proven = {"loss": model.value_, "bound": model.bound_}
     return Fitted(model.predict(X_new), *_size(model.rule_set_.rules), proven)
 
 
@@ -160,7 +160,7 @@ def _tuned_set(X: Any, y: Any, X_new: Any, seed: int) -> Fitted:
     search = GridSearchCV(quick, {"condition_price": CONDITION_PRICES}, cv=folds, refit=False)
     price = search.fit(X, y).best_params_["condition_price"]
     model = OPDTRuleSet(MAX_RULES, DEPTH, condition_price=price, time_limit=TEST_LIMIT).fit(X, y)
-    more = {"loss": model.loss_, "bound": model.bound_, "price": price}
+    more = {"loss": model.value_, "bound": model.bound_, "price": price}
     return Fitted(model.predict(X_new), *_size(model.rule_set_.rules), more)
 
 

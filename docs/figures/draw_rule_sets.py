@@ -46,7 +46,7 @@ def draw_sizes(axes: Axes) -> None:
     )
     sizes = list(range(1, MOST_RULES + 1))
     models = [OPDTRuleSet(n, label="diabetic", time_limit=600).fit(X, y) for n in sizes]
-    unproven = [n for n, model in zip(sizes, models, strict=True) if model.bound_ < model.loss_]
+    unproven = [n for n, model in zip(sizes, models, strict=True) if model.bound_ < model.value_]
     if unproven:
         raise SystemExit(f"the sets of {unproven} rules are not proven; the page says they are")
     for rows, labels, color, words, up in (

@@ -135,7 +135,7 @@ def ask_apart(given: dict[str, Any]) -> Any:
 def ask_set(given: dict[str, Any]) -> Any:
     found = OPDTRuleSet(max_rules=2, max_depth=2, label=1, condition_price=0.25)
     found.fit(given["X"], given["y"], sample_weight=given["sample_weight"])
-    return found.solution_.loss, found.solution_.bound  # ties between sets are open
+    return found.solution_.value, found.solution_.bound  # ties between sets are open
 
 
 SEARCHES: dict[str, Question] = {

@@ -55,4 +55,4 @@ def test_every_segment_of_a_path_has_its_price_in_the_grid(problem: Problem) -> 
     assert len(grid) == len(segments)
     for segment, w in zip(segments, grid, strict=True):
         assert segment.w_from <= w <= segment.w_to
-        assert path.vi(w) == pytest.approx(segment.vi(w))
+        assert path.value(w) == pytest.approx(segment.value(w))

@@ -47,7 +47,7 @@ def questions(draw: st.DrawFn, **limits: int) -> tuple[Problem, int, int, float]
 def check(universe: Universe, most: int, found) -> float:
     """Loss and bound of a solution against the integer program; the optimum."""
     optimum = float(universe.optimum(most))
-    assert found.bound - NOTHING <= optimum <= found.loss + NOTHING, describe(universe.problem)
+    assert found.bound - NOTHING <= optimum <= found.value + NOTHING, describe(universe.problem)
     rule_set, table = found.rule_set, universe.problem.table
     assert len(rule_set) <= most
     covers = [
@@ -60,7 +60,7 @@ def check(universe: Universe, most: int, found) -> float:
     # The rule that is shown may be longer than needed only if conditions are free.
     recounted = universe.loss_of(covers)
     shown = sum(map(len, rule_set.rules)) - sum(universe.lengths[rows] for rows in covers)
-    assert float(recounted + shown * universe.loss.price * universe.loss.unit) == found.loss
+    assert float(recounted + shown * universe.loss.price * universe.loss.unit) == found.value
     assert rule_set.label == table.classes.tolist()[universe.loss.label]
     return optimum
 
@@ -76,7 +76,7 @@ def test_the_set_is_the_optimum_of_an_integer_program_over_all_rules(near, quest
         found = best_rule_set(**asked(problem, label), max_rules=most, condition_price=price)
     optimum = check(universe(problem, label, price), most, found)
     assert (found.status, found.stopped_by) == (Status.OPTIMAL, StopReason.FINISHED)
-    assert found.loss == found.bound == pytest.approx(optimum, abs=NOTHING)
+    assert found.value == found.bound == pytest.approx(optimum, abs=NOTHING)
     assert found.gap == 0
 
 
@@ -91,7 +91,7 @@ def test_limits_on_lists_and_nodes_leave_a_true_bound(question, listed, nodes):
         found = best_rule_set(**asked(problem, label), max_rules=most, condition_price=price)
     optimum = check(universe(problem, label, price), most, found)
     if found.status is Status.OPTIMAL:
-        assert found.loss == found.bound == pytest.approx(optimum, abs=NOTHING)
+        assert found.value == found.bound == pytest.approx(optimum, abs=NOTHING)
     else:
         assert found.stopped_by is StopReason.NODES
 
@@ -118,7 +118,7 @@ def test_stopped_anywhere_the_bound_is_true(question, after):
         )
     check(universe(problem, label, price), most, found)
     assert found.stopped_by in (StopReason.CANCELLED, StopReason.FINISHED)
-    assert (found.status is Status.OPTIMAL) == (found.loss == found.bound)
+    assert (found.status is Status.OPTIMAL) == (found.value == found.bound)
 
 
 @settings(max_examples=30)
@@ -142,7 +142,7 @@ def test_ctrl_c_leaves_the_best_set_so_far_with_a_true_bound(question, after):
 
 def test_no_time_at_all_gives_a_set_and_a_true_bound():
     found = best_rule_set(PATIENTS, STATE, time_limit=0)
-    assert found.bound <= 1.5 <= found.loss
+    assert found.bound <= 1.5 <= found.value
     assert found.stopped_by is StopReason.TIME
 
 
@@ -308,14 +308,14 @@ def test_two_rules_where_one_is_not_enough():
         "THEN ill",
         "ELSE well",
     ]
-    assert (found.loss, found.missed, found.wrong, found.n_conditions) == (0.5, 0, 0, 2)
+    assert (found.value, found.missed, found.wrong, found.n_conditions) == (0.5, 0, 0, 2)
     assert found.rule_set.predict(PATIENTS).tolist() == STATE
 
 
 def test_the_class_with_the_smaller_loss_is_described_if_none_is_named():
     both = best_rule_set(PATIENTS, STATE, max_rules=1)
     each = [best_rule_set(PATIENTS, STATE, max_rules=1, label=label) for label in ("ill", "well")]
-    assert both.loss == min(one.loss for one in each)
+    assert both.value == min(one.value for one in each)
     assert both.bound == min(one.bound for one in each)
 
 
@@ -327,13 +327,13 @@ def test_a_row_that_two_rules_cover_is_charged_twice():
     found = best_rule_set(
         data, labels, label="a", max_depth=1, condition_price=0, sample_weight=weights
     )
-    assert (found.loss, found.missed, found.wrong) == (2, 0, 2)
+    assert (found.value, found.missed, found.wrong) == (2, 0, 2)
 
 
 def test_a_price_that_no_condition_is_worth_leaves_no_rule():
     found = best_rule_set(PATIENTS, STATE, label="ill", condition_price=1e9)
     # All rows at once cost the three others, which is no better than missing three.
-    assert (found.loss, found.status) == (3, Status.OPTIMAL)
+    assert (found.value, found.status) == (3, Status.OPTIMAL)
     assert found.n_conditions == 0
 
 
@@ -341,13 +341,13 @@ def test_weights_count_as_repeated_rows():
     repeated = {name: values + values[:3] for name, values in PATIENTS.items()}
     one = best_rule_set(repeated, STATE + STATE[:3])
     two = best_rule_set(PATIENTS, STATE, sample_weight=[2, 2, 2, 1, 1, 1])
-    assert (one.rule_set, one.loss, one.bound) == (two.rule_set, two.loss, two.bound)
+    assert (one.rule_set, one.value, one.bound) == (two.rule_set, two.value, two.bound)
 
 
 def test_the_class_has_no_weight():
     table = Table.build(PATIENTS, STATE, sample_weight=[1, 1, 0, 1, 0, 0])
     found = best_rule_set(table, label="ill")
-    assert (len(found.rule_set), found.loss, found.bound) == (0, 0, 0)
+    assert (len(found.rule_set), found.value, found.bound) == (0, 0, 0)
 
 
 def test_more_than_two_classes_need_a_target():

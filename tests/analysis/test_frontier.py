@@ -100,7 +100,7 @@ def test_points_on_the_path_are_those_that_a_price_reaches(problem: Problem) -> 
     for counts, point in points.items():
         # at some breakpoint it ties with the corners, or it is a corner
         tied = any(
-            point.covered - float(w) * point.errors == pytest.approx(path.vi(w))
+            point.covered - float(w) * point.errors == pytest.approx(path.value(w))
             for w in path.breakpoints
         )
         assert point.supported == (counts in corners or tied)

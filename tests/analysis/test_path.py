@@ -138,12 +138,12 @@ def test_a_path_cut_short_bounds_the_optimum_everywhere(
     whole = weight_path(**given)
     prices = [Fraction(1), *whole.breakpoints, *random_prices(np.random.default_rng(seed), 8)]
     for w in [*prices, Fraction(10**6), math.inf]:
-        assert cut.vi(w) <= whole.vi(w) <= cut.bound(w), f"{w}\n{describe(problem)}"
+        assert cut.value(w) <= whole.value(w) <= cut.bound(w), f"{w}\n{describe(problem)}"
     for segment in cut.segments:
         if segment.proven:
             ends = [segment.w_from, min(segment.w_to, 1e6)]
-            assert [segment.vi(w) for w in ends] == pytest.approx(
-                [whole.vi(w) for w in ends], abs=1e-6
+            assert [segment.value(w) for w in ends] == pytest.approx(
+                [whole.value(w) for w in ends], abs=1e-6
             )
     if cut.stopped_by is StopReason.FINISHED:
         assert cut.complete
@@ -155,7 +155,7 @@ def test_a_path_without_time_says_that_nothing_is_proven(noisy: Problem) -> None
     assert path.stopped_by is StopReason.TIME
     found = path.at(10)
     assert found.status is Status.FEASIBLE
-    assert found.bound >= weight_path(**arguments(noisy)).vi(10) > found.value
+    assert found.bound >= weight_path(**arguments(noisy)).value(10) > found.value
 
 
 def test_what_was_proven_before_a_limit_stays_proven(noisy: Problem) -> None:
@@ -164,8 +164,8 @@ def test_what_was_proven_before_a_limit_stays_proven(noisy: Problem) -> None:
     gaps = []
     for nodes in (0, 3, 6, 12, 10**6):
         cut = weight_path(**arguments(noisy), budget=Budget(nodes=nodes, threads=1))
-        gaps.append(max(cut.bound(w) - cut.vi(w) for w in np.linspace(1, 30, 60)))
-        assert all(cut.vi(w) <= whole.vi(w) <= cut.bound(w) for w in np.linspace(1, 30, 60))
+        gaps.append(max(cut.bound(w) - cut.value(w) for w in np.linspace(1, 30, 60)))
+        assert all(cut.value(w) <= whole.value(w) <= cut.bound(w) for w in np.linspace(1, 30, 60))
     assert gaps == sorted(gaps, reverse=True)
     assert len(set(gaps)) > 3
     assert gaps[-1] == 0
@@ -210,7 +210,7 @@ def test_a_path_by_hand() -> None:
     assert path.segments[0].precision == 4 / 5
     assert path.segments[0].coverage == 5 / 6
     assert path.breakpoints == (Fraction(2),)
-    assert path.vi(1.25) == 5 - 1.25
+    assert path.value(1.25) == 5 - 1.25
     # equal VI, equal length: fewer errors win, as in discover
     assert path.at(2).rule == path.segments[1].rule == discover(AGES, STATES, w=2).rule
     # all six rows without a condition have the same VI at w = 1
@@ -223,12 +223,12 @@ def test_a_path_ends_where_it_is_asked_to() -> None:
     path = weight_path(AGES, STATES, label="ill", w_max=1.5)
     assert [(s.w_from, s.w_to) for s in path] == [(1, 1.5)]
     assert path.complete
-    assert path.vi(1.5) == 3.5
+    assert path.value(1.5) == 3.5
     with pytest.raises(InputError, match=r"the path ends at 1.5; ask for a larger 'w_max'"):
         path.at(2)
     assert len(weight_path(AGES, STATES, label="ill", w_max=2)) == 1
     assert len(weight_path(AGES, STATES, label="ill", w_max=2.5)) == 2
-    assert weight_path(AGES, STATES, label="ill", w_max=1).vi(1) == 4
+    assert weight_path(AGES, STATES, label="ill", w_max=1).value(1) == 4
 
 
 @given(problem=small_problems(max_rules=1500), w_max=st.fractions(1, 20, max_denominator=9))
@@ -265,8 +265,8 @@ def test_constraints_that_no_rule_meets_leave_an_empty_path() -> None:
 def test_a_minimum_of_coverage_leads_below_zero() -> None:
     path = weight_path(AGES, STATES, constraints={"min_coverage": 6}, label="ill")
     assert [(s.covered, s.errors) for s in path] == [(6, 2)]
-    assert path.vi(10) == 6 - 10 * 2
-    assert path.vi(math.inf) == path.bound(math.inf) == -math.inf
+    assert path.value(10) == 6 - 10 * 2
+    assert path.value(math.inf) == path.bound(math.inf) == -math.inf
 
 
 def test_rules_are_counted_on_other_rows() -> None:
@@ -274,7 +274,7 @@ def test_rules_are_counted_on_other_rows() -> None:
     counted = path.evaluate({"age": [35, 41, 70, 20]}, ["well", "well", "ill", "ill"])
     assert [(s.covered, s.errors, s.n_rows) for s in counted] == [(3, 2, 4), (2, 1, 4)]
     assert [s.rule for s in counted] == [s.rule for s in path]
-    assert counted[0].vi(10) == 3 - 20
+    assert counted[0].value(10) == 3 - 20
     weighted = path.evaluate(
         pd.DataFrame({"age": [35, 41], "state": ["well", "ill"]}), "state", [0.5, 2]
     )

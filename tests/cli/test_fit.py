@@ -167,7 +167,6 @@ def test_json_holds_the_rule_and_what_is_known_about_it(opdt, folder):
         "objective": "vi",
         "value": 3,
         "bound": 3,
-        "vi": 3,
         "status": "optimal",
         "precision": 1,
         "covered": 3,

@@ -278,7 +278,7 @@ def test_walking_visits_every_node_once_and_marks_the_chosen_leaf() -> None:
     assert [record.group for record in nodes] == ["num", "cat", "cat", None, None, None, None]
     assert str(nodes[0].condition) == "age >= 35"
     assert nodes[2].counts == (3.0, 1.0)
-    assert [record.vi for record in nodes[3:]] == [1, 1, -8, 2]
+    assert [record.value for record in nodes[3:]] == [1, 1, -8, 2]
     assert [record.node for record in nodes if record.chosen] == [7]
     assert nodes[6].label == "ill"
     assert not nodes[0].is_leaf

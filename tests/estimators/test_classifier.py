@@ -91,7 +91,7 @@ def test_frames_with_text_and_missing_values_are_read_by_column(library):
     model = OPDTClassifier(**SMALL).fit(X, STATE)
     # One condition covers all three: 38 < threshold <= 47, readable as 40.
     assert str(model.rule_) == "IF age >= 40 THEN ill"
-    assert (model.vi_, model.bound_, model.status_) == (3, 3, Status.OPTIMAL)
+    assert (model.value_, model.bound_, model.status_) == (3, 3, Status.OPTIMAL)
     assert model.solution_.rule == model.rule_
     assert model.feature_names_in_.tolist() == ["age", "smoker", "dose"]
     assert model.n_features_in_ == 3
@@ -180,7 +180,7 @@ def test_without_a_pattern_the_most_frequent_class_is_predicted():
     y = [0, 1, 1, 0, 1, 1]
     model = OPDTClassifier(structure=["num"], w=10, **SMALL).fit(X, y)
     assert model.rule_ is None
-    assert (model.vi_, model.status_) == (0, Status.NO_PATTERN)
+    assert (model.value_, model.status_) == (0, Status.NO_PATTERN)
     assert model.covers(X).tolist() == [False] * 6
     assert model.predict(X).tolist() == [1] * 6
     assert (model.decision_function(X) > 0).all()
@@ -191,7 +191,7 @@ def test_a_rule_without_conditions_fires_everywhere():
     with pytest.warns(OpdtWarning, match="constant"):
         model = OPDTClassifier(w=2, **SMALL).fit(X, [0, 0, 1])
     assert model.rule_.conditions == ()
-    assert model.vi_ == 3 - 2 * 1
+    assert model.value_ == 3 - 2 * 1
     assert model.predict([[5], [6]]).tolist() == [0, 0]
 
 
@@ -241,7 +241,7 @@ def test_weights_count_rows_and_weight_zero_removes_them(rows, data):
     weighted = OPDTClassifier(**SMALL).fit(frame[["n", "c"]], frame["y"], sample_weight=weights)
     counted = OPDTClassifier(**SMALL).fit(repeated[["n", "c"]], repeated["y"])
     assert weighted.rule_ == counted.rule_
-    assert weighted.vi_ == counted.vi_
+    assert weighted.value_ == counted.value_
     assert (weighted.predict(frame[["n", "c"]]) == counted.predict(frame[["n", "c"]])).all()
 
 
@@ -252,13 +252,13 @@ def test_rows_of_weight_zero_are_left_out_in_every_kind_of_frame(library):
     model.fit(FRAMES[library](PATIENTS), STATE, sample_weight=weights)
     # Without the 47-year-old the gap reaches from 38 to 52.
     assert str(model.rule_) == "IF age >= 40 THEN ill"
-    assert model.vi_ == 2
+    assert model.value_ == 2
 
 
 @pytest.mark.parametrize("depth", [2, np.int64(2)])
 def test_a_depth_from_a_numpy_range_is_a_depth(depth):
     model = OPDTClassifier(max_depth=depth, w=np.float64(3), n_jobs=1)
-    assert model.fit(pd.DataFrame(PATIENTS), STATE).vi_ == 3
+    assert model.fit(pd.DataFrame(PATIENTS), STATE).value_ == 3
 
 
 def test_it_works_in_a_pipeline_and_a_grid_search_over_w_and_depth():
@@ -299,7 +299,7 @@ def test_the_classifier_finds_what_discover_finds():
     settings = {"w": 3, "label": "well", "groups": {"g": ["age", "smoker"]}, "structure": ["g"]}
     model = OPDTClassifier(**settings, **SMALL).fit(pd.DataFrame(PATIENTS), STATE)
     solution = discover(PATIENTS, STATE, **settings, **SMALL)
-    assert (model.rule_, model.vi_) == (solution.rule, solution.value)
+    assert (model.rule_, model.value_) == (solution.rule, solution.value)
     assert model.rule_.label == "well"
 
 

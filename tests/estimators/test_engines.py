@@ -62,7 +62,7 @@ def test_a_configured_engine_survives_cloning_and_fits(engine, data):
     assert model.engine == engine
     model.fit(X, y)
     best = discover(X, y, w=3, engine="exhaustive").value
-    assert model.vi_ <= best <= model.bound_
+    assert model.value_ <= best <= model.bound_
 
 
 def test_a_grid_may_search_over_engines(data):

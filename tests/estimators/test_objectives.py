@@ -25,7 +25,6 @@ def test_the_classifier_takes_the_objectives_of_discover():
     model = OPDTClassifier(label="rarest", objective="precision", min_coverage=0.1).fit(X, y)
     found = discover(X, y, label="odd", objective="precision", min_coverage=0.1)
     assert (model.rule_, model.value_, model.bound_) == (found.rule, found.value, found.bound)
-    assert model.vi_ == found.covered - 10 * found.errors
     most = OPDTClassifier(label="odd", objective="coverage", min_precision=0.9).fit(X, y)
     assert most.value_ == most.solution_.covered - most.solution_.errors
 

@@ -89,7 +89,7 @@ def test_frames_with_text_and_missing_values_are_read_by_column(library):
         "IF age >= 60 THEN ill",
         "IF smoker == 'yes' THEN ill",
     ]
-    assert (model.loss_, model.bound_, model.status_) == (1, 1, Status.OPTIMAL)
+    assert (model.value_, model.bound_, model.status_) == (1, 1, Status.OPTIMAL)
     assert model.covers(X).tolist() == [state == "ill" for state in STATE]
     assert model.predict(X).tolist() == STATE
     assert model.predict_proba(X).tolist() == [[s == "ill", s == "well"] for s in STATE]
@@ -141,8 +141,8 @@ def test_predictions_are_those_of_the_rule_set(seed):
     # The loss is never less than the errors of the predictions and the price of the conditions.
     errors = weights[model.predict(X) != y].sum()
     found = model.solution_
-    assert model.loss_ >= errors + model.condition_price * found.n_conditions
-    assert model.loss_ == found.missed + found.wrong + model.condition_price * found.n_conditions
+    assert model.value_ >= errors + model.condition_price * found.n_conditions
+    assert model.value_ == found.missed + found.wrong + model.condition_price * found.n_conditions
 
 
 def test_the_estimator_is_the_function_with_the_interface_of_scikit_learn():
@@ -151,7 +151,7 @@ def test_the_estimator_is_the_function_with_the_interface_of_scikit_learn():
     model = OPDTRuleSet(**asked).fit(X, y)
     found = best_rule_set(X, y, **asked)
     assert model.rule_set_ == found.rule_set
-    assert (model.loss_, model.bound_) == (found.loss, found.bound)
+    assert (model.value_, model.bound_) == (found.value, found.bound)
 
 
 def test_rows_of_weight_zero_count_as_if_they_were_not_there():
@@ -159,7 +159,7 @@ def test_rows_of_weight_zero_count_as_if_they_were_not_there():
     model = OPDTRuleSet().fit(X, STATE, sample_weight=weights)
     keep = weights > 0
     less = OPDTRuleSet().fit(take_rows(X, keep), np.array(STATE)[keep], sample_weight=weights[keep])
-    assert (model.rule_set_, model.loss_) == (less.rule_set_, less.loss_)
+    assert (model.rule_set_, model.value_) == (less.rule_set_, less.value_)
 
 
 def test_arrays_go_by_position():
@@ -200,8 +200,8 @@ def test_a_time_limit_leaves_a_set_and_a_true_bound():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(150, 6)), rng.integers(0, 2, 150)
     model = OPDTRuleSet(time_limit=0.05).fit(X, y)
-    assert 0 <= model.bound_ <= model.loss_ <= 75
-    assert (model.status_ is Status.OPTIMAL) == (model.bound_ == model.loss_)
+    assert 0 <= model.bound_ <= model.value_ <= 75
+    assert (model.status_ is Status.OPTIMAL) == (model.bound_ == model.value_)
 
 
 @pytest.mark.parametrize(

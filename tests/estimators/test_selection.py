@@ -62,7 +62,7 @@ def test_a_precision_is_kept_exactly_and_covers_the_most():
     # 19 ill above 40, the error 40, and 9 ill from 31 to 39: 28 of 29 is more than 0.95
     assert str(model.rule_) == "IF age >= 30.5 THEN ill"
     assert model.value_ == model.bound_ == 28  # correct rows
-    assert model.vi_ == 29 - 10 * 1  # at the price that scores
+    assert model.value_ == 29 - 10 * 1  # at the price that scores
     assert model.best_params_ == {"w": None, "max_depth": 1, "structure": None}
     exact = discover(X, y, w=1, max_depth=1, label="ill", constraints={"min_precision": 0.95})
     assert model.rule_ == exact.rule
@@ -145,7 +145,7 @@ def test_candidates_come_from_the_path_simplest_first():
         assert mine == sorted({*price_grid(path), 3.0}, reverse=True)
     best = model.best_params_
     single = OPDTClassifier(best["max_depth"], best["w"], label="ill").fit(X, y)
-    assert (single.rule_, single.vi_) == (model.rule_, model.vi_)
+    assert (single.rule_, single.value_) == (model.rule_, model.value_)
     assert model.best_score_ == model.cv_results_["mean_test_score"][model.best_index_]
     assert model.cv_results_["rank_test_score"].min() == 1
 
@@ -157,7 +157,7 @@ def test_where_nothing_pays_on_held_out_rows_there_is_no_rule():
     model = OPDTClassifierCV(n_repeats=1, n_jobs=1).fit(X, y)
     assert model.rule_ is None
     assert model.best_params_ is model.best_index_ is None
-    assert (model.best_score_, model.vi_) == (0, 0)
+    assert (model.best_score_, model.value_) == (0, 0)
     assert model.declined_.value > 0  # the search itself has found something: chance
     assert model.solution_.rule is None
     assert model.status_ is Status.FEASIBLE

@@ -32,7 +32,7 @@ def test_rows_of_weight_zero_are_left_out_of_a_sparse_matrix():
     for form in ("csr", "csc", "coo"):
         X = sparse.coo_array(CELLS).asformat(form)
         model = OPDTClassifier().fit(X, LABELS, sample_weight=weights)
-        assert model.vi_ == OPDTClassifier().fit(CELLS[1::2], LABELS[1::2]).vi_
+        assert model.value_ == OPDTClassifier().fit(CELLS[1::2], LABELS[1::2]).value_
 
 
 def test_a_sparse_matrix_is_cut_into_folds():
@@ -53,4 +53,4 @@ def test_whole_numbers_with_gaps_stay_whole_in_a_mapping():
     X = {"a": pd.array([*whole, None], dtype="Int64"), "b": [1, 2, 3, 4, 5]}
     model = OPDTClassifier(max_depth=1, label=1).fit(X, [0, 0, 1, 1, 0])
     assert model.rule_.features == ("a",)
-    assert model.vi_ == 2
+    assert model.value_ == 2

@@ -117,8 +117,8 @@ def test_a_fitted_model_shows_its_search() -> None:
     X, y = clinic()
     model = OPDTClassifier(max_depth=1, w=3).fit(np.column_stack([X["age"], X["dose"]]), y)
     ax = progress(model, ax=axes())
-    assert curves(ax)[1][1][-1] == model.vi_
-    assert ax.get_title(loc="left").startswith(f"VI {model.vi_:g}, proven optimal")
+    assert curves(ax)[1][1][-1] == model.value_
+    assert ax.get_title(loc="left").startswith(f"VI {model.value_:g}, proven optimal")
 
 
 def test_no_text_lies_on_another() -> None:

@@ -158,7 +158,7 @@ def test_a_fitted_model_is_drawn_with_its_own_settings(engine: str) -> None:
     matrix = np.column_stack([X["age"], X["dose"]])
     model = OPDTClassifier(w=4, label="ill", max_depth=2, engine=engine).fit(matrix, y)
     words = texts(split_tree(model, matrix, y, ax=sheet(6.4, 3.8)))
-    assert f"★ VI {count(model.vi_)}" in words
+    assert f"★ VI {count(model.value_)}" in words
     assert "VI = rows − 4 × errors" in words
 
 

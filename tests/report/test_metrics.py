@@ -87,7 +87,7 @@ def test_a_report_counts_the_rows_of_any_table(frame):
     assert (report.n_rows, report.covered, report.correct, report.errors) == (6, 3, 2, 1)
     assert (report.precision, report.coverage, report.base_rate) == (2 / 3, 3 / 6, 4 / 6)
     assert report.lift == pytest.approx(1)
-    assert (report.vi, report.w) == (3 - 2 * 1, 2)
+    assert (report.value, report.w) == (3 - 2 * 1, 2)
     assert report.interval == share_interval(2, 3)
 
 
@@ -101,7 +101,7 @@ def test_labels_may_be_a_column_of_the_table_or_of_the_file(tmp_path):
 
 def test_a_rule_that_covers_nothing_has_no_precision_and_an_interval_that_says_nothing():
     report = rule_report(RULE, {"age": [1, 2]}, ["ill", "well"])
-    assert (report.covered, report.vi, report.coverage) == (0, 0, 0)
+    assert (report.covered, report.value, report.coverage) == (0, 0, 0)
     assert math.isnan(report.precision)
     assert math.isnan(report.lift)
     assert report.interval == (0, 1)
@@ -132,6 +132,6 @@ def test_a_report_on_the_training_rows_agrees_with_the_solution(rows):
     solution = discover(X, y, w=3, engine="exhaustive")
     if solution.rule is not None:
         report = rule_report(solution.rule, X, y, w=3)
-        assert report.vi == solution.value
+        assert report.value == solution.value
         assert (report.covered, report.errors) == (solution.covered, solution.errors)
         assert report.precision == pytest.approx(solution.precision)

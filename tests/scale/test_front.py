@@ -151,7 +151,7 @@ def fitted(X: Any, y: Any = "y", **settings: Any) -> opdt.OPDTClassifier:
 
 def same_model(one: opdt.OPDTClassifier, other: opdt.OPDTClassifier) -> None:
     assert one.rule_ == other.rule_
-    assert (one.vi_, one.bound_, one.status_) == (other.vi_, other.bound_, other.status_)
+    assert (one.value_, one.bound_, one.status_) == (other.value_, other.bound_, other.status_)
     assert one.classes_.tolist() == other.classes_.tolist()
     assert one.feature_names_in_.tolist() == other.feature_names_in_.tolist()
     assert one.n_features_in_ == other.n_features_in_

@@ -150,7 +150,7 @@ def test_the_rule_as_json_is_read_back(solver: Solver, tmp_path: Path) -> None:
     path.write_bytes(taken.content)
     assert read_rule(path) == outcome.rule
     info = json.loads(taken.content)["info"]
-    assert info["vi"] == outcome.solution.value
+    assert info["value"] == outcome.solution.value
     assert info["train"]["covered"] == outcome.train.covered
     assert [each["column"] for each in info["columns"]] == ["age", "pulse", "ward", "drug"]
 

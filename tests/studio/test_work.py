@@ -41,7 +41,7 @@ def test_any_name_survives_a_project_file(name: str, note: str) -> None:
         ("[]", "no project"),
         ("{}", "no project"),
         ("[" * 100_000, "nested too deeply"),
-        (project(opdt_project=2), "version 2"),
+        (project(opdt_project=1), "version 1"),
         (project(opdt_project=True), "version True"),
         (project(colour="red"), "'colour' is no key"),
         (project(w="10"), "'w'"),

@@ -56,7 +56,7 @@ class Segment(Judged):
     proven: bool = True
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
-    def vi(self, w: float) -> float:
+    def value(self, w: float) -> float:
         """The volume-impurity index covered - w × errors of the rule at any price."""
         return self.covered - w * self.errors if self.errors else self.covered
 
@@ -135,12 +135,12 @@ class WeightPath:
             evidence=self._evidence.get(line),
         )
 
-    def vi(self, w: float | Fraction) -> float:
+    def value(self, w: float | Fraction) -> float:
         """The largest VI at a price; where the path is not complete, the largest one found."""
         return self.at(w).value
 
     def bound(self, w: float | Fraction) -> float:
-        """A VI that no rule exceeds at a price; equal to `vi(w)` where that is proven.
+        """A VI that no rule exceeds at a price; equal to `value(w)` where that is proven.
 
         Between two proven prices it is the chord, because the optimum is convex in w.
         """

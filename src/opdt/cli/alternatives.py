@@ -260,7 +260,7 @@ def _content(found: Found) -> dict[str, Any]:
     rules = found.patterns if isinstance(found, RashomonSet) else found.rules
     lines = [
         {
-            "vi": each.value,
+            "value": each.value,
             "covered": each.covered,
             "errors": each.errors,
             "lift": None if each.lift != each.lift else each.lift,

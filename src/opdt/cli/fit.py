@@ -164,7 +164,6 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         "objective": solution.objective,
         "value": solution.value,
         "bound": solution.bound,
-        "vi": solution.covered - w * solution.errors,
         "status": str(solution.status),
         "precision": solution.precision,
         "covered": solution.covered,

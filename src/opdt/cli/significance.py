@@ -220,7 +220,6 @@ class Gathered:
             "objective": test.solution.objective,
             "value": test.value,
             "bound": test.solution.bound,
-            "vi": test.solution.covered - w * test.solution.errors,
             "status": str(test.solution.status),
             "rows": test.n_rows,
             "w": w,

@@ -48,7 +48,7 @@ class TreeNode(NamedTuple):
     """One node of a tree, as a reader wants it.
 
     `condition` is that of the right branch, None at leaves and where every row goes right;
-    `counts` are the node's rows per class (weighted); `vi` and `label` are, at leaves, the
+    `counts` are the node's rows per class (weighted); `value` and `label` are, at leaves, the
     greatest VI over the classes a rule may have and that class.
     """
 
@@ -57,14 +57,14 @@ class TreeNode(NamedTuple):
     group: str | None
     condition: Condition | None
     counts: tuple[float, ...]
-    vi: float | None = None
+    value: float | None = None
     label: Any = None
     chosen: bool = False
 
     @property
     def is_leaf(self) -> bool:
         """Whether the node is a leaf."""
-        return self.vi is not None
+        return self.value is not None
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class SplitTree:
         classes = [str(name) for name in problem.table.classes.tolist()]
         cells = [["", *classes, "VI", ""]]
         for text, record in lines:
-            vi = "" if record.vi is None else _shown(record.vi)
+            vi = "" if record.value is None else _shown(record.value)
             mark = f"{TARGET_MARK} {record.label}" if record.chosen else ""
             cells.append([text, *map(_shown, record.counts), vi, mark])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

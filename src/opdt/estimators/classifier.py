@@ -74,8 +74,6 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     rule_ : Rule or None
         The rule; None when there is no pattern.
-    vi_ : float
-        The rule's VI on the training rows.
     value_, bound_ : float
         Its value in the objective (the VI, if that is it), and a limit that no rule exceeds.
     status_ : Status
@@ -186,16 +184,13 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             memory_limit=self.memory_limit,
             budget=clock,
         )
-        self._keep(solution, self.w)
+        self._keep(solution)
         return solution
 
-    def _keep(self, solution: Solution, w: float) -> None:
-        """Take what is known about the rule; where another objective was asked for, its VI too."""
+    def _keep(self, solution: Solution) -> None:
+        """Take what is known about the rule."""
         self.solution_: Solution = solution
         self.rule_: Rule | None = solution.rule
-        self.vi_: float = solution.value
-        if solution.objective != "vi":
-            self.vi_ = float(solution.covered - w * solution.errors)
         self.value_: float = solution.value
         self.bound_: float = solution.bound
         self.status_: Status = solution.status

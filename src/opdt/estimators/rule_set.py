@@ -28,7 +28,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Of all sets of at most `max_rules` rules, the one with the smallest loss on the training rows:
     rows of the class that no rule covers, plus other rows that rules cover (once for each rule),
     plus `condition_price` for every condition. Thresholds are not binned beforehand: every value
-    of the data is a candidate. `loss_` and `bound_` say how good the set is, and how good one
+    of the data is a candidate. `value_` and `bound_` say how good the set is, and how good one
     could be at most.
 
     Parameters
@@ -54,7 +54,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     rule_set_ : RuleSet
         The rules; all exports are there (`to_sql`, `to_python`, …).
-    loss_, bound_ : float
+    value_, bound_ : float
         The loss of the set on the training rows, and a limit that no set falls below.
     status_ : Status
         `optimal` if the two are equal, else `feasible`.
@@ -79,7 +79,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     OR x0 >= 5.5
     THEN 1
     ELSE 0
-    >>> model.loss_, model.bound_, model.predict([[0], [4.5], [9]]).tolist()
+    >>> model.value_, model.bound_, model.predict([[0], [4.5], [9]]).tolist()
     (1.0, 1.0, [1, 0, 1])
     """
 
@@ -144,7 +144,7 @@ class OPDTRuleSet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.solution_: RuleSetSolution = found
         self.rule_set_: RuleSet = found.rule_set
-        self.loss_: float = found.loss
+        self.value_: float = found.value
         self.bound_: float = found.bound
         self.status_: Status = found.status
         self.classes_ = table.classes

@@ -117,7 +117,7 @@ class OPDTClassifierCV(OPDTClassifier):
         and coverage of all held-out rows together, `test_precision` and `test_coverage`.
     n_splits_ : int
         Number of folds, repeats included.
-    solution_, vi_, bound_, status_, classes_, n_features_in_, feature_names_in_
+    solution_, value_, bound_, status_, classes_, n_features_in_, feature_names_in_
         As in `OPDTClassifier`, for the search on all training rows. For no rule the solution is
         that of covering nothing, and its bound says what a rule might gain on the training rows.
     declined_ : Solution or None
@@ -219,7 +219,7 @@ class OPDTClassifierCV(OPDTClassifier):
         self.declined_: Solution | None = None
         if chosen is None:
             self.declined_, solution = solution, _nothing(solution)
-        self._keep(solution, self.scoring_w)
+        self._keep(solution)
         self._take(solution.rule, table, whole.X)
         return self
 

@@ -334,7 +334,7 @@ class _View:
         record = self.nodes[node]
         target = self.tree.structure.target[node - self.tree.structure.n_leaves]
         empty = not any(record.counts)
-        vi = f"VI {count(record.vi or 0.0)}"
+        vi = f"VI {count(record.value or 0.0)}"
 
         def lines(room: float, size: float, theme: Theme) -> list[NodeLine]:
             rows = NodeLine.of("no rows") if empty else self._count_line(node, room, size, theme)
@@ -350,7 +350,7 @@ class _View:
 
     def _folded(self, node: int) -> NodeBox:
         below = [n for n in self.nodes if self.nodes[n].is_leaf and _is_below(n, node)]
-        best = max(self.nodes[n].vi or 0.0 for n in below)
+        best = max(self.nodes[n].value or 0.0 for n in below)
 
         def lines(room: float, size: float, theme: Theme) -> list[NodeLine]:
             leaves = shorten(f"{len(below)} leaves", room, size)

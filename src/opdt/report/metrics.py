@@ -99,12 +99,12 @@ class RuleReport(RuleCounts):
     w: float
 
     @property
-    def vi(self) -> float:
+    def value(self) -> float:
         """The volume-impurity index covered - w × errors."""
         return float(self.value_at(self.w))
 
     @property
-    def vi_of_all(self) -> float:
+    def value_of_all(self) -> float:
         """The VI of all rows together: what a rule without conditions is worth."""
         everything = replace(self, covered=self.n_rows, errors=self.n_rows - self.n_class)
         return float(everything.value_at(self.w))
@@ -116,8 +116,8 @@ class RuleReport(RuleCounts):
             for name, text in (
                 (
                     "VI",
-                    f"{format_count(self.vi)}  (w = {format_count(self.w)}; all rows: "
-                    f"{format_count(self.vi_of_all)})",
+                    f"{format_count(self.value)}  (w = {format_count(self.w)}; all rows: "
+                    f"{format_count(self.value_of_all)})",
                 ),
                 (
                     "precision",

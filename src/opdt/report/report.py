@@ -260,10 +260,10 @@ def _cards(
         ),
         card(
             "VI: covered − w × errors",
-            lambda n: format_count(n.vi),
+            lambda n: format_count(n.value),
             lambda n: (
                 f"{n.covered:,} − {format_count(n.w)} × {n.errors:,}; all rows: "
-                f"{format_count(n.vi_of_all)}"
+                f"{format_count(n.value_of_all)}"
             ),
         ),
     ]

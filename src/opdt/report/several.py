@@ -88,7 +88,7 @@ def _heading(rules: RuleList | RuleSet) -> str:
 def _proof(model: Any, rules: RuleList | RuleSet) -> tuple[str, bool]:
     if isinstance(rules, RuleSet):
         found = model.solution_
-        loss, bound = format_count(found.loss), format_count(found.bound)
+        loss, bound = format_count(found.value), format_count(found.bound)
         if found.status is Status.OPTIMAL:
             return f"proven: no set of such rules has a smaller loss than {loss}", True
         return f"loss {loss}; no set of such rules is below {bound}", False

@@ -122,7 +122,7 @@ def _info(outcome: RuleOutcome, test: PermutationTest | None) -> dict[str, Any]:
     solution, verdict = outcome.solution, verdict_of(outcome, test)
     found: dict[str, Any] = {
         "status": str(solution.status),
-        "vi": solution.value,
+        "value": solution.value,
         "bound": solution.bound,
         "w": outcome.work.w,
         "verdict": None if verdict is None else verdict.to_dict(),

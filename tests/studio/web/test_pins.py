@@ -58,7 +58,7 @@ def expected(asked: Asked, rule, **said) -> list[list[str]]:
     ]
     return [
         [
-            format_count(each.vi),
+            format_count(each.value),
             format_share(each.precision),
             format_lift(each.lift),
             format_share(each.coverage),
@@ -124,7 +124,7 @@ def test_the_numbers_of_a_pinned_rule_follow_the_price_of_an_error(page, wines):
     now = wines.discovered(w=1.0)
     wait_for(lambda: lines(page, "present") == expected(wines, now.rule, w=1.0))
     train = wines.solver.split(wines.first).train
-    difference = rule_report(rule, train.X, train.y, 1.0).vi - now.value
+    difference = rule_report(rule, train.X, train.y, 1.0).value - now.value
     assert difference < 0
     assert f"−{format_count(-difference)}" in text_of(page, "pinned")
 

@@ -48,7 +48,7 @@ def test_numbers_are_those_of_the_rule_on_both_parts_of_the_rows(page, tumours):
             f"95% interval {low.removesuffix(' %')} to {high}",
             format_share(report.coverage),
             f"of {report.covered} rows",
-            format_count(report.vi),
+            format_count(report.value),
         ):
             assert text in told
     stages = [each.text for each in page.find_elements("css selector", "[data-testid=stage]")]

@@ -25,13 +25,13 @@ from opdt.verdict import Evidence, Verdict, judge
 
 @dataclass(frozen=True)
 class RuleSetSolution:
-    """A rule set and what is proven about it: `bound <= optimum <= loss`, always.
+    """A rule set and what is proven about it: `bound <= optimum <= value`, always.
 
     Attributes
     ----------
     rule_set : RuleSet
         The rule that saves most by itself comes first. Of sets of the same loss any may be found.
-    loss, bound : float
+    value, bound : float
         The loss of the set in rows, and a limit that no set of the problem falls below.
     status : Status
         `optimal` if the two are equal, else `feasible`.
@@ -56,7 +56,7 @@ class RuleSetSolution:
     """
 
     rule_set: RuleSet
-    loss: float
+    value: float
     bound: float
     status: Status
     missed: float
@@ -89,7 +89,7 @@ class RuleSetSolution:
     @property
     def gap(self) -> float:
         """How much smaller the loss of an undiscovered set could be; 0 when proven optimal."""
-        return self.loss - self.bound
+        return self.value - self.bound
 
 
 def best_rule_set(
@@ -152,7 +152,7 @@ def best_rule_set(
     OR age >= 60
     THEN ill
     ELSE well
-    >>> found.loss, found.bound, str(found.status)
+    >>> found.value, found.bound, str(found.status)
     (1.0, 1.0, 'optimal')
     """
     clock = start_clock(budget, time_limit, n_jobs)
@@ -216,7 +216,7 @@ def _solution(
             table.classes[loss.label],
             others[0] if len(others) == 1 else None,
         ),
-        loss=loss.in_rows(incumbent.loss),
+        value=loss.in_rows(incumbent.loss),
         bound=loss.in_rows(bound),
         status=Status.OPTIMAL if bound == incumbent.loss else Status.FEASIBLE,
         missed=loss.in_rows(missed),

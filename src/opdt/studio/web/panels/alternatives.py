@@ -192,7 +192,7 @@ class _Alternatives:
             "place": place,
             "parts": _parts(best.rule, outcome),
             "isRule": outcome is not None and best.rule == outcome.rule,
-            "vi": format_count(best.value),
+            "value": format_count(best.value),
             "verdict": judged(listed.verdict),
             "precision": format_share(best.precision),
             "lift": format_lift(best.lift),

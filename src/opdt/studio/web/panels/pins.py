@@ -133,7 +133,7 @@ def rule_numbers(report: RuleReport, than: RuleReport | None = None) -> list[dic
     low, high = (format_share(end) for end in report.interval)
     interval = f"{low} to {high}" if report.covered else "no row is covered"
     return [
-        {"text": format_count(report.vi), **_difference(report, than, "vi")},
+        {"text": format_count(report.value), **_difference(report, than, "value")},
         {
             "text": format_share(report.precision),
             "detail": interval,

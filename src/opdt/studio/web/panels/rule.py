@@ -231,7 +231,11 @@ def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
         "figures": [
             ("Coverage", format_share(report.coverage), f"{report.covered:,} rows"),
             ("Errors", f"{report.errors:,}", f"of {report.covered:,} rows"),
-            ("VI", format_count(report.vi), f"{costs}; all rows: {format_count(report.vi_of_all)}"),
+            (
+                "VI",
+                format_count(report.value),
+                f"{costs}; all rows: {format_count(report.value_of_all)}",
+            ),
         ],
     }
 

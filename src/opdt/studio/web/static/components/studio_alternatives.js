@@ -45,7 +45,7 @@ export default {
               <th scope="row" class="ev-rule"><span v-for="[kind, text] in row.parts" :class="'rule-' + kind">{{ text }}</span>
                 <span class="studio-badge ev-verdict" :class="row.verdict.tone" :title="row.verdict.reason"
                   data-testid="alternative-verdict">{{ row.verdict.level }}</span></th>
-              <td class="n">{{ row.vi }}</td><td class="n">{{ row.precision }}</td><td class="n">{{ row.lift }}</td>
+              <td class="n">{{ row.value }}</td><td class="n">{{ row.precision }}</td><td class="n">{{ row.lift }}</td>
               <td class="n">{{ row.coverage }}</td>
               <td class="n">{{ row.errors }}</td>
               <td class="ev-rows" data-testid="alternative-rows"><span class="studio-badge" v-if="row.isRule">the rule</span
