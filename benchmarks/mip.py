@@ -82,7 +82,7 @@ def engines(asked: argparse.Namespace, seed: int) -> Iterator[tuple[dict[str, An
 
 def measure(problem: Problem, engine: Engine, limit: float) -> dict[str, Any]:
     """One solve: value, bound, seconds, and the moments at which either improved."""
-    solution = engine.solve(problem, Budget(seconds=limit, threads=1))
+    solution = engine.solve(problem, Budget(time_limit=limit, n_jobs=1))
     return {
         "value": solution.value,
         "bound": solution.bound,

@@ -9,7 +9,7 @@ class Ending(Clock):
     """A clock whose time is up when it is asked to check once too often."""
 
     def __init__(self, looks: int) -> None:
-        super().__init__(Budget(seconds=600))
+        super().__init__(Budget(time_limit=600))
         self.looks = looks
 
     def check(self) -> None:

@@ -45,7 +45,7 @@ def test_anything_else_is_no_size(size: Any) -> None:
 
 def test_a_limit_given_twice_is_refused() -> None:
     with pytest.raises(InputError, match="'memory_limit' is given twice"):
-        resolve_budget(Budget(memory=5), None, None, "1GB")
+        resolve_budget(Budget(memory_limit=5), None, None, "1GB")
 
 
 def test_a_file_that_is_spelt_like_a_pattern_is_one_file(tmp_path: Path) -> None:
@@ -62,8 +62,10 @@ def test_a_file_that_is_spelt_like_a_pattern_is_one_file(tmp_path: Path) -> None
 
 
 def test_a_memory_limit_joins_the_budget() -> None:
-    assert resolve_budget(None, 5, 2, "1kB") == Budget(seconds=5, threads=2, memory=1000)
-    assert resolve_budget(Budget(seconds=5), None, None, 77) == Budget(seconds=5, memory=77)
+    assert resolve_budget(None, 5, 2, "1kB") == Budget(time_limit=5, n_jobs=2, memory_limit=1000)
+    assert resolve_budget(Budget(time_limit=5), None, None, 77) == Budget(
+        time_limit=5, memory_limit=77
+    )
 
 
 def test_partitions_are_no_table_in_memory(tmp_path: Path) -> None:

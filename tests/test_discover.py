@@ -123,7 +123,7 @@ def test_a_time_limit_is_kept():
 def test_a_limit_that_is_reached_before_the_search_leaves_a_true_bound(reason, asked, expected):
     cancel = threading.Event()
     cancel.set()
-    budget = Budget(seconds=0) if reason is StopReason.TIME else Budget(cancel=cancel)
+    budget = Budget(time_limit=0) if reason is StopReason.TIME else Budget(cancel=cancel)
     solution = discover(DATA, LABELS, budget=budget, **asked)
     assert (solution.rule, solution.stopped_by, solution.engine) == (None, reason, "search")
     assert (solution.value, solution.bound, solution.status) == expected
@@ -182,7 +182,7 @@ def test_memory_that_runs_out_while_coding_is_told_in_one_sentence(monkeypatch):
 def test_a_clock_in_the_place_of_a_budget_runs_on(monkeypatch, table):
     now = [0.0]
     monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
-    clock = Budget(seconds=5).start()
+    clock = Budget(time_limit=5).start()
     now[0] = 4.0
     assert discover(table, engine=EXACT, label="ill", budget=clock).seconds == 4
     now[0] = 6.0
@@ -271,9 +271,9 @@ def test_groups_given_beside_a_file_come_before_those_in_it(tmp_path):
         ({"constraints": {"once": 3}}, "'once' must be True or False, got 3"),
         (
             {"time_limit": -1},
-            "'seconds' (time_limit) must be a number of seconds >= 0 or None, got -1",
+            "'time_limit' must be a number of seconds >= 0 or None, got -1",
         ),
-        ({"n_jobs": 0}, "'threads' (n_jobs) must be an int >= 1"),
+        ({"n_jobs": 0}, "'n_jobs' must be an int >= 1"),
         ({"budget": 60}, "'budget' must be a Budget object, got int"),
         (
             {"budget": Budget(), "time_limit": 3},
@@ -323,6 +323,6 @@ def test_constraints_may_be_a_mapping_or_nothing():
 
 
 def test_a_budget_may_be_given_in_short():
-    assert resolve_budget(None, 5, 2) == Budget(seconds=5, threads=2)
+    assert resolve_budget(None, 5, 2) == Budget(time_limit=5, n_jobs=2)
     budget = Budget(nodes=3)
     assert resolve_budget(budget, None, None) is budget

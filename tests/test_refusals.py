@@ -27,7 +27,10 @@ FRAME = pd.DataFrame({"a": range(60), "b": range(60)})
         (lambda: opdt.read_structure(5), "'path' must name a structure file, got int"),
         (lambda: Budget(progress=5), "'progress' must be a function or None, got int"),
         (lambda: Budget(cancel=True), "'cancel' must be a threading.Event or None, got bool"),
-        (lambda: Budget(memory=float("inf")), "'memory' must be a finite number of bytes"),
+        (
+            lambda: Budget(memory_limit=float("inf")),
+            "'memory_limit' must be a finite number of bytes",
+        ),
         (lambda: opdt.discover(X, Y, label=np.array([1, 2])), "'label' must be one class"),
         (lambda: opdt.discover(X, Y, label=FRAME), "'label' must be one class.* got DataFrame"),
         (lambda: RULE.to_sql("duckdb", types=1.0), "'types' must map columns .* got float"),
@@ -46,7 +49,7 @@ def test_a_whole_number_beyond_all_floats_is_a_number():
     for given in (
         {"time_limit": HUGE},
         {"constraints": {"max_errors": HUGE}},
-        {"budget": Budget(nodes=HUGE, memory=HUGE)},
+        {"budget": Budget(nodes=HUGE, memory_limit=HUGE)},
     ):
         assert opdt.discover(X, Y, engine="exhaustive", **given).value == best.value
     none = opdt.discover(X, Y, engine="exhaustive", constraints={"min_coverage": HUGE})
@@ -65,7 +68,7 @@ def test_a_whole_number_beyond_all_floats_is_a_number():
         lambda value: opdt.discover(X, Y, w=value),
         lambda value: opdt.discover(X, Y, max_depth=value),
         lambda value: Constraints(min_coverage=value),
-        lambda value: Budget(seconds=value),
+        lambda value: Budget(time_limit=value),
         lambda value: Condition("a", ">=", value),
         lambda value: opdt.permutation_test(X, Y, seed=value),
     ],

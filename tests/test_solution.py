@@ -21,21 +21,24 @@ from opdt.solution import Budget, Clock, LimitReached, Solution, Status, StopRea
     ("given", "message"),
     [
         (
-            {"seconds": -1},
-            "'seconds' (time_limit) must be a number of seconds >= 0 or None, got -1",
+            {"time_limit": -1},
+            "'time_limit' must be a number of seconds >= 0 or None, got -1",
         ),
-        ({"seconds": "60"}, "'seconds' (time_limit) must be a number of seconds"),
-        ({"seconds": True}, "'seconds' (time_limit) must be a number of seconds"),
-        ({"seconds": float("nan")}, "'seconds' (time_limit) must be a number of seconds"),
+        ({"time_limit": "60"}, "'time_limit' must be a number of seconds"),
+        ({"time_limit": True}, "'time_limit' must be a number of seconds"),
+        ({"time_limit": float("nan")}, "'time_limit' must be a number of seconds"),
         ({"nodes": -5}, "'nodes' must be a number of nodes >= 0 or None, got -5"),
-        ({"memory": "1GB"}, "'memory' must be a number of bytes >= 0 or None, got '1GB'"),
         (
-            {"threads": 0},
-            "'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, got 0",
+            {"memory_limit": "1GB"},
+            "'memory_limit' must be a number of bytes >= 0 or None, got '1GB'",
         ),
-        ({"threads": -2}, "'threads' (n_jobs) must be an int >= 1"),
-        ({"threads": 1.5}, "'threads' (n_jobs) must be an int >= 1"),
-        ({"threads": True}, "'threads' (n_jobs) must be an int >= 1"),
+        (
+            {"n_jobs": 0},
+            "'n_jobs' must be an int >= 1, or -1 or None for all cores, got 0",
+        ),
+        ({"n_jobs": -2}, "'n_jobs' must be an int >= 1"),
+        ({"n_jobs": 1.5}, "'n_jobs' must be an int >= 1"),
+        ({"n_jobs": True}, "'n_jobs' must be an int >= 1"),
     ],
 )
 def test_a_limit_that_is_none_is_refused(given, message):
@@ -44,21 +47,23 @@ def test_a_limit_that_is_none_is_refused(given, message):
 
 
 def test_limits_of_any_number_type_are_accepted():
-    budget = Budget(seconds=np.float32(1.5), nodes=np.int64(3), memory=1e9, threads=np.int64(2))
+    budget = Budget(
+        time_limit=np.float32(1.5), nodes=np.int64(3), memory_limit=1e9, n_jobs=np.int64(2)
+    )
     assert budget.n_threads == 2
     assert type(budget.n_threads) is int
-    assert Budget(seconds=math.inf).start().stop() is None
+    assert Budget(time_limit=math.inf).start().stop() is None
 
 
 @pytest.mark.parametrize("threads", [None, -1])
 def test_all_cores_are_used_if_nothing_else_is_said(threads, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 5}, raising=False)
-    assert Budget(threads=threads).n_threads == 3
+    assert Budget(n_jobs=threads).n_threads == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert Budget(threads=threads).n_threads == 7
+    assert Budget(n_jobs=threads).n_threads == 7
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert Budget(threads=threads).n_threads == 1
+    assert Budget(n_jobs=threads).n_threads == 1
 
 
 # -- clock ---------------------------------------------------------------------------------------
@@ -75,7 +80,7 @@ def test_a_clock_without_limits_never_stops():
 def test_a_clock_stops_at_the_limit_that_is_reached(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("opdt.solution.time.perf_counter", lambda: now[0])
-    clock = Budget(seconds=5, nodes=10).start()
+    clock = Budget(time_limit=5, nodes=10).start()
     assert clock.stop(9) is None
     assert clock.stop(10) is StopReason.NODES
     now[0] = 103.0
@@ -86,7 +91,7 @@ def test_a_clock_stops_at_the_limit_that_is_reached(monkeypatch):
 
 def test_an_event_stops_before_anything_else():
     event = threading.Event()
-    clock = Budget(seconds=0, nodes=0, cancel=event).start()
+    clock = Budget(time_limit=0, nodes=0, cancel=event).start()
     assert clock.stop() is StopReason.NODES
     event.set()
     assert clock.stop() is StopReason.CANCELLED
@@ -95,12 +100,12 @@ def test_an_event_stops_before_anything_else():
 def test_a_clock_ends_work_that_asks_it():
     Budget().start().check()
     with pytest.raises(LimitReached) as caught:
-        Budget(seconds=0).start().check()
+        Budget(time_limit=0).start().check()
     assert caught.value.reason is StopReason.TIME
 
 
 def test_a_running_clock_runs_on():
-    clock = Budget(seconds=5).start()
+    clock = Budget(time_limit=5).start()
     assert running(clock) is clock
     assert running(Budget(nodes=3)).budget == Budget(nodes=3)
     assert running(None).budget == Budget()
@@ -118,7 +123,7 @@ def test_a_running_clock_runs_on():
 )
 def test_room_is_what_limit_and_machine_leave(monkeypatch, limit, free, room):
     monkeypatch.setattr("opdt.solution.available", lambda: free)
-    clock = Budget(memory=limit).start()
+    clock = Budget(memory_limit=limit).start()
     assert clock.room() == room
     clock.hold(300)
     assert clock.room() == (room if limit is None else min(limit - 300, free or math.inf))

@@ -46,7 +46,7 @@ def make(folder: Path, kind: str, n_rows: int, n_features: int) -> dict[str, obj
 
 def measure(folder: Path, depth: int, w: float, threads: int, limit: float) -> dict[str, object]:
     """Read a table, code it, solve it."""
-    budget = Budget(seconds=limit, threads=threads)
+    budget = Budget(time_limit=limit, n_jobs=threads)
     program = peak()
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     for large_rows in (WARM_ROWS - 1, WARM_ROWS):  # both ways of searching

@@ -51,7 +51,7 @@ def main() -> None:
             if name != "large":
                 started = time.perf_counter()
             problem = Problem.build(table, structure=Structure.free(order["depth"]), w=10)
-            solution = SearchEngine().solve(problem, Budget(seconds=600, threads=2))
+            solution = SearchEngine().solve(problem, Budget(time_limit=600, n_jobs=2))
             if timed:
                 seconds.setdefault(name, []).append(time.perf_counter() - started)
                 values.setdefault(name, []).append(solution.value)

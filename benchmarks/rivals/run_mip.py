@@ -25,7 +25,7 @@ def solve(X: np.ndarray, y: np.ndarray, request: dict[str, Any]) -> dict[str, An
     began = time.perf_counter()
     problem = Problem.build(table, structure=structure, w=request["w"], label=request["label"])
     engine = MIPEngine(solver="highs", formulation="path", warm_start=False)
-    solution = engine.solve(problem, Budget(seconds=request["limit"], threads=2))
+    solution = engine.solve(problem, Budget(time_limit=request["limit"], n_jobs=2))
     return {
         "seconds": time.perf_counter() - began,
         "value": solution.value,

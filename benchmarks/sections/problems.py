@@ -47,4 +47,6 @@ def solve(
     problem = Problem.build(
         table, structure=Structure.free(depth), w=settings.w if w is None else w, label=label
     )
-    return SearchEngine().solve(problem, Budget(seconds=limit, threads=threads or settings.threads))
+    return SearchEngine().solve(
+        problem, Budget(time_limit=limit, n_jobs=threads or settings.threads)
+    )

@@ -181,7 +181,7 @@ def scanner_of(name: str, folder: Path, memory: float) -> Iterator[Scanner]:
 def main() -> None:
     """Solve, and print the record."""
     folder, name, depth, memory, seconds = sys.argv[1:]
-    limit = Budget(memory=int(float(memory)), seconds=float(seconds))
+    limit = Budget(memory_limit=int(float(memory)), time_limit=float(seconds))
     with scanner_of(name, Path(folder), float(memory)) as inner, worker_memory() as peak:
         scanner = Metered(inner)
         started, cpu = time.perf_counter(), tree_seconds()

@@ -21,19 +21,19 @@ def resolve_budget(
     """One budget from the short and the long way of giving it."""
     memory = None if memory_limit is None else resolve_size(memory_limit)
     if budget is None:
-        return Budget(seconds=time_limit, threads=n_jobs, memory=memory)
+        return Budget(time_limit=time_limit, n_jobs=n_jobs, memory_limit=memory)
     if not isinstance(budget, Budget):
         raise InputError(f"'budget' must be a Budget object, got {type(budget).__name__}.")
     if time_limit is not None or n_jobs is not None:
         raise InputError(
             "'time_limit' and 'n_jobs' cannot be given beside 'budget'; put them into it as "
-            "Budget(seconds=…, threads=…)."
+            "Budget(time_limit=…, n_jobs=…)."
         )
     if memory is None:
         return budget
-    if budget.memory is not None:
-        raise InputError("'memory_limit' is given twice: the budget has a 'memory' of its own.")
-    return replace(budget, memory=memory)
+    if budget.memory_limit is not None:
+        raise InputError("'memory_limit' is given twice: the budget has one of its own.")
+    return replace(budget, memory_limit=memory)
 
 
 def start_clock(

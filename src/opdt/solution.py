@@ -118,14 +118,14 @@ class Budget:
 
     Parameters
     ----------
-    seconds : float, optional
-        Wall-clock time.
+    time_limit : float, optional
+        Wall-clock seconds.
     nodes : int, optional
         Number of search nodes.
-    memory : int, optional
+    memory_limit : int, optional
         Bytes an engine may allocate for itself, beyond the coded table; if left out, three
         quarters of what the machine, its container and the process have free.
-    threads : int, optional
+    n_jobs : int, optional
         Number of threads; None or -1 means all cores this process may use, in a container those
         of the container.
     cancel : threading.Event, optional
@@ -134,25 +134,27 @@ class Budget:
         Called with a `Progress` from time to time, in the thread that called the engine.
     """
 
-    seconds: float | None = None
+    time_limit: float | None = None
     nodes: int | None = None
-    memory: int | None = None
-    threads: int | None = None
+    memory_limit: int | None = None
+    n_jobs: int | None = None
     cancel: threading.Event | None = None
     progress: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
-        for name, shown, unit in (
-            ("seconds", "'seconds' (time_limit)", "seconds"),
-            ("nodes", "'nodes'", "nodes"),
-            ("memory", "'memory'", "bytes"),
+        for name, unit in (
+            ("time_limit", "seconds"),
+            ("nodes", "nodes"),
+            ("memory_limit", "bytes"),
         ):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value >= 0):
-                raise InputError(f"{shown} must be a number of {unit} >= 0 or None, got {value!r}.")
-            if value == math.inf and name != "seconds":
                 raise InputError(
-                    f"{shown} must be a finite number of {unit} or None, got {value!r}."
+                    f"'{name}' must be a number of {unit} >= 0 or None, got {value!r}."
+                )
+            if value == math.inf and name != "time_limit":
+                raise InputError(
+                    f"'{name}' must be a finite number of {unit} or None, got {value!r}."
                 )
         if self.cancel is not None and not callable(getattr(self.cancel, "is_set", None)):
             raise InputError(
@@ -162,18 +164,17 @@ class Budget:
             raise InputError(
                 f"'progress' must be a function or None, got {type(self.progress).__name__}."
             )
-        threads = self.threads
-        if threads is not None and not (is_whole(threads) and (threads >= 1 or threads == -1)):
+        n_jobs = self.n_jobs
+        if n_jobs is not None and not (is_whole(n_jobs) and (n_jobs >= 1 or n_jobs == -1)):
             raise InputError(
-                "'threads' (n_jobs) must be an int >= 1, or -1 or None for all cores, "
-                f"got {threads!r}."
+                f"'n_jobs' must be an int >= 1, or -1 or None for all cores, got {n_jobs!r}."
             )
 
     @property
     def n_threads(self) -> int:
         """The number of threads to use."""
-        if self.threads is not None and self.threads > 0:
-            return int(self.threads)
+        if self.n_jobs is not None and self.n_jobs > 0:
+            return int(self.n_jobs)
         return cores()
 
     def start(self) -> Clock:
@@ -208,7 +209,7 @@ class Clock:
 
     def remaining(self) -> float:
         """Seconds left; infinity without a limit."""
-        limit = self.budget.seconds
+        limit = self.budget.time_limit
         if limit is None or limit > sys.float_info.max:
             return math.inf
         return float(limit) - self.elapsed()
@@ -240,7 +241,7 @@ class Clock:
         With a memory limit, what it leaves beside all that was told to `hold`, and never more
         than there is; without one, three quarters of what there is now.
         """
-        free, limit = available(), self.budget.memory
+        free, limit = available(), self.budget.memory_limit
         most = float("inf") if free is None else float(free)
         return most * 0.75 if limit is None else max(0.0, min(limit - self._held, most))
 

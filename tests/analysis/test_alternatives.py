@@ -294,7 +294,7 @@ def test_no_time_leaves_what_is_known_and_says_so(noise: dict[str, Any]) -> None
 
 
 def test_what_a_limit_leaves_is_true(noise: dict[str, Any]) -> None:
-    part = rashomon_set(**noise, within=0.04, budget=Budget(nodes=10, threads=1))
+    part = rashomon_set(**noise, within=0.04, budget=Budget(nodes=10, n_jobs=1))
     assert (part.complete, part.proven, part.stopped_by) == (False, False, StopReason.NODES)
     assert "there may be others" in part.facts()
     assert part.optimum == part[0].value

@@ -21,7 +21,7 @@ from strategies import small_problems
 @given(problem=small_problems(max_rules=1500))
 @examples(30)
 def test_the_rule_with_the_most_correct_rows_is_that_of_all_rules(problem: Problem) -> None:
-    solution = most_correct(Pricer(problem, "search", Budget(threads=1)))
+    solution = most_correct(Pricer(problem, "search", Budget(n_jobs=1)))
     counts = all_counts(problem)
     best = max((covered - errors for covered, errors in counts), default=-math.inf)
     assert solution.value == solution.bound == float(best)
@@ -33,7 +33,7 @@ def test_rules_at_many_prices_are_those_of_the_path(problem: Problem, seed: int)
     rng = np.random.default_rng(seed)
     prices = [1 + Fraction(int(a), 4) for a in rng.integers(0, 60, 12)]
     path = weight_path(**arguments(problem))
-    pricer = Pricer(problem, "search", Budget(threads=1))
+    pricer = Pricer(problem, "search", Budget(n_jobs=1))
     lines = best_lines(pricer, prices)
     assert pricer.work.solves <= len(set(prices))
     for w in prices:

@@ -149,7 +149,7 @@ def test_a_rule_that_was_cut_short_is_the_last():
 
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(400, 12)), rng.integers(0, 2, 400)
-    budget = Budget(cancel=event, progress=stop, threads=1)
+    budget = Budget(cancel=event, progress=stop, n_jobs=1)
     found = sequential_covering(X, y, max_depth=3, w=2, budget=budget)
     assert len(found.steps) <= 1
     assert found.ended_by is Ending.LIMIT

@@ -64,7 +64,7 @@ def test_the_frontier_is_that_of_all_rules(emphasis: str) -> None:
 @given(problem=small_problems(max_rules=1500), nodes=st.integers(0, 60))
 @examples(40)
 def test_a_frontier_cut_short_bounds_the_rest(problem: Problem, nodes: int) -> None:
-    frontier = pareto_frontier(**arguments(problem), budget=Budget(nodes=nodes, threads=1))
+    frontier = pareto_frontier(**arguments(problem), budget=Budget(nodes=nodes, n_jobs=1))
     counts = all_counts(problem)
     for errors in (0, 0.5, 1, 2, 3.25, 8, 100):
         best = float(most_correct(counts, errors))

@@ -90,8 +90,8 @@ def test_a_rule_that_never_fires_has_no_precision():
     ("call", "words"),
     [
         (lambda: share_interval(3, 2), "'part' must be at most 'whole'"),
-        (lambda: share_interval(-1, 2), "'part' must be a number of rows"),
-        (lambda: share_interval(1, 2.5), "'whole' must be a number of rows"),
+        (lambda: share_interval(-1, 2), "'part' must be an int >= 0"),
+        (lambda: share_interval(1, 2.5), "'whole' must be an int >= 0"),
         (lambda: share_interval(1, 2, 95), "'level' must be a number between 0 and 1"),
         (lambda: share_interval(1, 2, method="wald"), "'exact' or 'wilson'"),
         (lambda: holdout_report("IF", {"age": [1]}, [0]), "'rule' must be a Rule"),

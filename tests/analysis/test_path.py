@@ -108,7 +108,7 @@ def test_thousands_of_separate_solves_agree(noisy: Problem, number: int) -> None
     assert len(path) >= 10
     rng = np.random.default_rng(0)
     grid = [round(float(w), 3) for w in 1 + 40 * rng.random(number) ** 3]
-    pricer = Pricer(noisy, "search", Budget(threads=1))
+    pricer = Pricer(noisy, "search", Budget(n_jobs=1))
     for w in [*map(as_written, grid), *random_prices(rng, number), *path.breakpoints]:
         line = pricer.solve(w).line
         found = path.at(w)
@@ -134,7 +134,7 @@ def test_a_path_cut_short_bounds_the_optimum_everywhere(
     problem: Problem, nodes: int, seed: int
 ) -> None:
     given = arguments(problem)
-    cut = weight_path(**given, budget=Budget(nodes=nodes, threads=1))
+    cut = weight_path(**given, budget=Budget(nodes=nodes, n_jobs=1))
     whole = weight_path(**given)
     prices = [Fraction(1), *whole.breakpoints, *random_prices(np.random.default_rng(seed), 8)]
     for w in [*prices, Fraction(10**6), math.inf]:
@@ -163,7 +163,7 @@ def test_what_was_proven_before_a_limit_stays_proven(noisy: Problem) -> None:
     whole = weight_path(**arguments(noisy))
     gaps = []
     for nodes in (0, 3, 6, 12, 10**6):
-        cut = weight_path(**arguments(noisy), budget=Budget(nodes=nodes, threads=1))
+        cut = weight_path(**arguments(noisy), budget=Budget(nodes=nodes, n_jobs=1))
         gaps.append(max(cut.bound(w) - cut.value(w) for w in np.linspace(1, 30, 60)))
         assert all(cut.value(w) <= whole.value(w) <= cut.bound(w) for w in np.linspace(1, 30, 60))
     assert gaps == sorted(gaps, reverse=True)
@@ -182,7 +182,7 @@ def test_a_cancelled_path_is_a_path(noisy: Problem) -> None:
 
 def test_progress_counts_the_time_of_the_whole_path(noisy: Problem) -> None:
     seen: list[float] = []
-    budget = Budget(progress=lambda at: seen.append(at.seconds), threads=1)
+    budget = Budget(progress=lambda at: seen.append(at.seconds), n_jobs=1)
     path = weight_path(**arguments(noisy), budget=budget)
     assert seen == sorted(seen)
     assert seen[-1] <= path.seconds

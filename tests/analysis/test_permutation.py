@@ -130,7 +130,7 @@ def test_decisions_agree_with_the_optimum_of_every_permutation(problem, seed):
         test = permute(
             problem,
             get_engine(engine),
-            Budget(threads=1).start(),
+            Budget(n_jobs=1).start(),
             get_engine(engine).solve(problem),
             plan=PermutationPlan(5, None, 0.05, keep),
             shuffler=Shuffler.of(problem, seed, None, None),

@@ -253,7 +253,7 @@ def test_a_perfect_leaf_is_proven_by_the_bound() -> None:
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
-        (Budget(seconds=0), StopReason.TIME),
+        (Budget(time_limit=0), StopReason.TIME),
         (Budget(nodes=0), StopReason.NODES),
     ],
 )

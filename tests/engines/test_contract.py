@@ -100,9 +100,9 @@ def test_the_rule_depends_neither_on_threads_nor_on_the_order_of_rows(name, data
     order = np.random.default_rng(0).permutation(problem.table.n_rows)
     turned = in_order(problem, order)
     rules = [
-        engine.solve(problem, Budget(threads=1)).rule,
-        engine.solve(problem, Budget(threads=3)).rule,
-        engine.solve(turned, Budget(threads=2)).rule,
+        engine.solve(problem, Budget(n_jobs=1)).rule,
+        engine.solve(problem, Budget(n_jobs=3)).rule,
+        engine.solve(turned, Budget(n_jobs=2)).rule,
     ]
     assert rules[0] == rules[1] == rules[2]
 
@@ -148,8 +148,8 @@ def interrupt(_):
 
 
 LIMITS = {
-    "no time": (Budget(seconds=0), StopReason.TIME),
-    "hardly any time": (Budget(seconds=1e-3), StopReason.TIME),
+    "no time": (Budget(time_limit=0), StopReason.TIME),
+    "hardly any time": (Budget(time_limit=1e-3), StopReason.TIME),
     "no nodes": (Budget(nodes=0), StopReason.NODES),
     "one node": (Budget(nodes=1), StopReason.NODES),
     "cancelled": (cancelled(), StopReason.CANCELLED),

@@ -228,14 +228,14 @@ def holds(solution, best, reason):
 
 
 def test_no_time_gives_the_empty_rule_and_a_true_bound(problem, best):
-    solution = ENGINE.solve(problem, Budget(seconds=0))
+    solution = ENGINE.solve(problem, Budget(time_limit=0))
     assert holds(solution, best, StopReason.TIME)
     assert (solution.rule, solution.value, solution.status) == (None, 0.0, Status.FEASIBLE)
 
 
 def test_no_time_leaves_open_whether_a_rule_exists(problem):
     asked = replace(problem, constraints=Constraints(min_coverage=3))
-    solution = ENGINE.solve(asked, Budget(seconds=0))
+    solution = ENGINE.solve(asked, Budget(time_limit=0))
     assert (solution.rule, solution.status) == (None, Status.UNKNOWN)
     assert solution.value == -np.inf
     assert solution.gap == np.inf

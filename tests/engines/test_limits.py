@@ -44,7 +44,7 @@ def test_the_time_ends_every_step(name: str, problem: Problem) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_what_does_not_fit_is_refused(name: str, problem: Problem) -> None:
     with pytest.raises(MemoryLimit, match=r"needs about \S+ kB of memory and 500 bytes are free; "):
-        ENGINES[name]().solve(problem, Budget(memory=500))
+        ENGINES[name]().solve(problem, Budget(memory_limit=500))
 
 
 def test_parts_of_a_batch_give_the_same_answer(

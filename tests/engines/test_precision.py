@@ -116,7 +116,7 @@ def test_the_largest_coverage_is_that_of_the_slow_twin(problem, precision):
 def test_a_limit_leaves_a_true_bound(problem, nodes):
     note(describe(problem))
     given = covering(problem, 2)
-    solution = discover(**given, objective="precision", budget=Budget(nodes=nodes, threads=1))
+    solution = discover(**given, objective="precision", budget=Budget(nodes=nodes, n_jobs=1))
     answer = Naive(counted(given)).most_precise()
     best = -math.inf if answer.value is None else float(answer.value)
     assert solution.value <= best <= solution.bound

@@ -107,7 +107,7 @@ def test_constraints_are_kept_even_if_every_rule_loses() -> None:
 
 @pytest.mark.parametrize(
     ("budget", "reason"),
-    [(Budget(seconds=0), StopReason.TIME), (Budget(nodes=0), StopReason.NODES)],
+    [(Budget(time_limit=0), StopReason.TIME), (Budget(nodes=0), StopReason.NODES)],
 )
 def test_a_limit_stops_the_engine(budget: Budget, reason: StopReason) -> None:
     problem = Problem.build(Table.build({"x": [1, 2]}, [0, 1]))

@@ -210,7 +210,7 @@ def test_a_time_limit_leaves_a_set_and_a_true_bound():
         ({"max_rules": 0}, r"'max_rules' must be an int >= 1, got 0\."),
         ({"condition_price": -1}, r"'condition_price' must be a finite number of rows >= 0"),
         ({"label": "dead"}, r"class 'dead' does not occur in the labels"),
-        ({"time_limit": -1}, r"'seconds' \(time_limit\) must be"),
+        ({"time_limit": -1}, r"'time_limit' must be"),
     ],
 )
 def test_bad_parameters_are_refused_with_one_sentence(wrong, message):

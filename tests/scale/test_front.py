@@ -73,7 +73,7 @@ def test_a_memory_limit_holds_in_memory_too() -> None:
             return super()._solve(problem, clock)
 
     opdt.discover(TABLE, "y", engine=Told(), memory_limit="1GiB", time_limit=60)
-    assert told == [Budget(seconds=60, memory=1 << 30)]
+    assert told == [Budget(time_limit=60, memory_limit=1 << 30)]
 
 
 def test_a_dask_frame_is_solved_where_it_lies(frame: Any) -> None:

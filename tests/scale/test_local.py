@@ -119,7 +119,7 @@ def test_a_file_deleted_during_the_run_is_named(tmp_path: Path) -> None:
             (tmp_path / "part1.parquet").unlink(missing_ok=True)
         assert progress.bound > 0
 
-    limits = Budget(threads=1, progress=delete)
+    limits = Budget(n_jobs=1, progress=delete)
     with pytest.raises(InputError, match=r"cannot read '.*part1\.parquet': "):
         discover_partitioned(source, "y", budget=limits)
 

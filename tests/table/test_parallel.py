@@ -72,7 +72,7 @@ def test_a_table_is_watched_while_it_is_coded(monkeypatch: pytest.MonkeyPatch, l
     seen: list[int] = []
     table = Table.build(X, y, watch=lambda: seen.append(1))
     assert seen
-    for one, other in zip(table.columns, Table.build(X, y, threads=1).columns, strict=True):
+    for one, other in zip(table.columns, Table.build(X, y, n_jobs=1).columns, strict=True):
         assert one.codes.tolist() == other.codes.tolist()
 
     def enough() -> None:

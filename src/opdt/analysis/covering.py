@@ -268,9 +268,9 @@ class _CoveringWalk:
         return covered
 
     def _solve(self, rest: Problem) -> tuple[Solution, float | None]:
-        limit = self._clock.budget.seconds
+        limit = self._clock.budget.time_limit
         seconds = None if limit is None else max(0.0, self._clock.remaining())
-        budget = replace(self._clock.budget, seconds=seconds)
+        budget = replace(self._clock.budget, time_limit=seconds)
         if self._test is None:
             return self._engine.solve(rest, budget), None
         # With their weights, which may follow the labels.

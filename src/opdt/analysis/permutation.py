@@ -222,7 +222,7 @@ sample_weight, roles, missing
             )
         problem, solution, goal = _most_precise(problem, chosen, clock)
     else:
-        limits = replace(clock.budget, seconds=_left(clock))
+        limits = replace(clock.budget, time_limit=_left(clock))
         solution = replace(chosen.solve(problem, limits), objective=objective)
         goal = solution.value
     return permute(
@@ -366,7 +366,7 @@ def _draw(found: Solution, goal: float, *, proves: bool) -> Draw:
 
 
 def _left(clock: Clock) -> float | None:
-    return None if clock.budget.seconds is None else max(0.0, clock.remaining())
+    return None if clock.budget.time_limit is None else max(0.0, clock.remaining())
 
 
 def _plan(n_permutations: Any, alpha: Any, early_stop: Any, keep_values: bool) -> PermutationPlan:

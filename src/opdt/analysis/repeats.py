@@ -94,8 +94,8 @@ class Repeats(Generic[Result]):
                 index = next(indices, None)
             if index is None:
                 return
-            left = None if limits.seconds is None else max(0.0, self._clock.remaining())
-            budget = Budget(left, limits.nodes, limits.memory, threads, self._halt)
+            left = None if limits.time_limit is None else max(0.0, self._clock.remaining())
+            budget = Budget(left, limits.nodes, limits.memory_limit, threads, self._halt)
             result = self._job(index, budget)
             # What a limit of all searches has cut short is no result.
             if not self._halt.is_set() and self._clock.stop() is None:

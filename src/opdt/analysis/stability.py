@@ -273,8 +273,8 @@ def bootstrap(
             return most_precise(Pricer(problem, engine, budget))
         return replace(engine.solve(problem, budget), objective=objective)
 
-    left = None if clock.budget.seconds is None else max(0.0, clock.remaining())
-    solution = best(problem, replace(clock.budget, seconds=left))
+    left = None if clock.budget.time_limit is None else max(0.0, clock.remaining())
+    solution = best(problem, replace(clock.budget, time_limit=left))
 
     def solve(index: int, budget: Budget) -> Solution:
         counts = draw_counts(problem.table.n_rows, seed, index)

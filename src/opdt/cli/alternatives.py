@@ -135,8 +135,8 @@ def _find(
     near: Mapping[str, Any] | None,
     top: int | None,
     apart: Mapping[str, Any] | None,
-    seconds: float | None,
-    threads: int | None,
+    time_limit: float | None,
+    n_jobs: int | None,
     bar: bool,
     **settings: Any,
 ) -> dict[str, Found]:
@@ -147,7 +147,7 @@ def _find(
 
     parts: dict[str, Found] = {}
     with SearchProgress() as progress:
-        budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
+        budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
         if top is not None:
             parts["best"] = top_rules(table, k=top, budget=budget, **settings)
         if apart is not None:

@@ -114,8 +114,8 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     from opdt.cli.source import open_data
     from opdt.solution import Budget
 
-    limit = settings["seconds"]
-    clock = Budget(seconds=limit).start()
+    limit = settings["time_limit"]
+    clock = Budget(time_limit=limit).start()
     source = open_data(data, asked.text.marks)
     table = asked.columns.table(source, asked.target)
     left = None if limit is None else max(0.0, clock.remaining())
@@ -123,7 +123,7 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
         table,
         label=asked.aim.of_table(table),
         constraints=asked.rule.demands(table.names),
-        **{**settings, "seconds": left},
+        **{**settings, "time_limit": left},
     )
     return solution, table
 

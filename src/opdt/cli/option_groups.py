@@ -141,7 +141,7 @@ class RunOptions:
     @property
     def limits(self) -> dict[str, Any]:
         """The same as arguments of the searches of the command line."""
-        return {"seconds": self.time_limit, "threads": self.jobs, "bar": not self.quiet}
+        return {"time_limit": self.time_limit, "n_jobs": self.jobs, "bar": not self.quiet}
 
 
 @dataclass(frozen=True)

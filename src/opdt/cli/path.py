@@ -168,8 +168,8 @@ def _trace(
     table: Any,
     kind: str,
     *,
-    seconds: float | None,
-    threads: int | None,
+    time_limit: float | None,
+    n_jobs: int | None,
     bar: bool,
     w_max: float,
     **settings: Any,
@@ -182,7 +182,7 @@ def _trace(
     from opdt.solution import Budget
 
     with SearchProgress("vi" if kind == "frontier" else kind) as progress:
-        budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
+        budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
         if kind == "frontier":
             most = settings["constraints"].pop("max_errors", None)
             return pareto_frontier(table, max_errors=most, budget=budget, **settings)

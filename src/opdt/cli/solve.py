@@ -14,14 +14,14 @@ def solve(
     data: Any,
     y: Any = None,
     *,
-    seconds: float | None = None,
-    threads: int | None = None,
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
     bar: bool = True,
     **settings: Any,
 ) -> Solution:
     """The solution of a table or of partitions, with a progress bar where that makes sense."""
     with SearchProgress(settings.get("objective", "vi")) as progress:
-        budget = Budget(seconds=seconds, threads=threads, progress=progress if bar else None)
+        budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
         return discover(data, y, budget=budget, **settings)
 
 

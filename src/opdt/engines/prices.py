@@ -225,10 +225,10 @@ class Pricer:
     def _left(self) -> Budget:
         """What is left of the budget."""
         budget = self.clock.budget
-        seconds = None if budget.seconds is None else max(0.0, self.clock.remaining())
+        seconds = None if budget.time_limit is None else max(0.0, self.clock.remaining())
         nodes = None if budget.nodes is None else max(0, budget.nodes - self.work.nodes)
         progress = None if budget.progress is None else self._report
-        return replace(budget, seconds=seconds, nodes=nodes, progress=progress)
+        return replace(budget, time_limit=seconds, nodes=nodes, progress=progress)
 
     def _report(self, progress: Progress) -> None:
         """Pass on the progress of one solve, with the time that all have taken."""

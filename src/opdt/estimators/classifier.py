@@ -280,7 +280,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         require_pyarrow()
         from opdt.scale.lazy import covered_rows
 
-        return covered_rows(rule, X, threads=Budget(threads=self.n_jobs).n_threads)
+        return covered_rows(rule, X, threads=Budget(n_jobs=self.n_jobs).n_threads)
 
     def _by_position(self, rule: Rule, names: tuple[str, ...]) -> Rule:
         """The rule with the names that an input without the names of the fit has."""

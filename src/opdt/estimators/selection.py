@@ -442,17 +442,17 @@ class OPDTClassifierCV(OPDTClassifier):
 
 def _until(clock: Clock, share: float) -> Clock:
     """A clock that ends with this share of the whole time."""
-    limit = clock.budget.seconds
+    limit = clock.budget.time_limit
     seconds = None if limit is None else max(0.0, limit * share - clock.elapsed())
-    return replace(clock.budget, seconds=seconds).start()
+    return replace(clock.budget, time_limit=seconds).start()
 
 
 def _shares(clock: Clock, parts: int) -> Iterator[Clock]:
     """A clock for each part of a work: an equal share of the time that is then left."""
     for left in range(parts, 0, -1):
-        limit = clock.budget.seconds
+        limit = clock.budget.time_limit
         seconds = None if limit is None else max(0.0, clock.remaining()) / left
-        yield replace(clock.budget, seconds=seconds).start()
+        yield replace(clock.budget, time_limit=seconds).start()
 
 
 def _nothing(found: Solution) -> Solution:

@@ -27,7 +27,7 @@ def measure(cell: Cell) -> Record:
     """
     problem = problem_of(cell["split"], cell["structure"])
     heuristic = BSCCARTEngine().solve(problem)
-    optimum = SearchEngine().solve(problem, Budget(threads=1))
+    optimum = SearchEngine().solve(problem, Budget(n_jobs=1))
     return {
         "bsccart": {"vi": heuristic.value, "rule": _text(heuristic.rule)},
         "opdt": {"vi": optimum.value, "rule": _text(optimum.rule), "bound": optimum.bound},
@@ -87,7 +87,7 @@ def figures(results: Results, folder: Path) -> list[Path]:
     problem = problem_of(FIGURE_SPLIT, FIGURE_STRUCTURE)
     solutions = {
         "BSCCART": BSCCARTEngine().solve(problem),
-        "the proven optimum": SearchEngine().solve(problem, Budget(threads=1)),
+        "the proven optimum": SearchEngine().solve(problem, Budget(n_jobs=1)),
     }
     return [draw_trees(problem, solutions, folder / "improvement.png")]
 

@@ -58,7 +58,7 @@ def _optimum(table: Table, depth: int, w: float) -> tuple[Rule | None, dict[str,
     """
     for _ in range(2):
         timer = _Timer()
-        solution = discover(table, max_depth=depth, w=w, budget=Budget(threads=1))
+        solution = discover(table, max_depth=depth, w=w, budget=Budget(n_jobs=1))
         seconds = timer.seconds()
     facts = {
         "n_rules": 0 if solution.rule is None else 1,

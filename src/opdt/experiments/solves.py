@@ -136,11 +136,11 @@ def solve(problem: Problem, cell: Cell) -> dict[str, Any]:
     """
     engine = engine_of(cell)
     if cell["engine"] == SEARCH:
-        solutions = [engine.solve(problem, Budget(threads=1)) for _ in range(1 + REPEATS)]
+        solutions = [engine.solve(problem, Budget(n_jobs=1)) for _ in range(1 + REPEATS)]
         fastest = min(solutions[1:], key=lambda each: each.seconds)
         return _record(fastest, better(fastest))
     with ProcessorLimit(cell["limit"]) as processor:
-        solution = engine.solve(problem, Budget(threads=1, cancel=processor.cancel))
+        solution = engine.solve(problem, Budget(n_jobs=1, cancel=processor.cancel))
     steps = [[processor.at(seconds), value] for seconds, value in better(solution)]
     return {
         **_record(replace(solution, seconds=processor.seconds), steps),

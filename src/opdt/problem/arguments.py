@@ -95,7 +95,7 @@ def _coded(source: Source, y: Any, asked: Mapping[str, Any], clock: Watch | None
 
     refuse_beyond(dense, _free(), what, TOO_LARGE)
     try:
-        return Table.build(source, y, watch=watch, threads=threads, **asked)
+        return Table.build(source, y, watch=watch, n_jobs=threads, **asked)
     except MemoryLimit:
         raise
     except MemoryError as error:

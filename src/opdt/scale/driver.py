@@ -69,7 +69,7 @@ class Driver:
 
         A quarter of what is left is for the batches being read.
         """
-        limit, room = self.clock.budget.memory, self.clock.room()
+        limit, room = self.clock.budget.memory_limit, self.clock.room()
         if limit is None:
             return int(min(DEFAULT_ROOM, room))
         return int(max(LEAST_ROOM, min(room, left(limit)) * 3 // 4))

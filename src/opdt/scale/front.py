@@ -136,7 +136,9 @@ def discover_partitioned(
     _check_column("y", "labels", y)
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
-    scanner = open_scanner(source, threads=limits.n_threads, memory=limits.memory, client=client)
+    scanner = open_scanner(
+        source, n_jobs=limits.n_threads, memory_limit=limits.memory_limit, client=client
+    )
     driver = Driver(scanner, clock, max_passes)
     try:
         scanner.prepare(driver.watch)
@@ -268,16 +270,16 @@ def _first_pass(schema: Schema, driver: Driver) -> Summary:
 
 
 def open_scanner(
-    source: Any, *, threads: int = 1, memory: float | None = None, client: Any = None
+    source: Any, *, n_jobs: int = 1, memory_limit: float | None = None, client: Any = None
 ) -> Scanner:
     """The scanner of any supported source."""
     if isinstance(source, LocalScanner):
-        return source.within(threads, memory)
+        return source.within(n_jobs, memory_limit)
     if isinstance(source, Scanner):
         return source
     kind = lazy_kind(source)
     if kind is None:
-        return LocalScanner(source, threads, memory)
+        return LocalScanner(source, n_jobs, memory_limit)
     check_lazy(source)
     if kind == "dask":
         from opdt.scale.dask import DaskScanner

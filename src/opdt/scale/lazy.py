@@ -32,7 +32,7 @@ def covered_rows(rule: Rule | RuleSet, paths: Any, *, threads: int = 1) -> NDArr
     paths : pattern, folder or list of paths
         Only the rule's own columns are read, a piece at a time.
     """
-    scanner = open_scanner(paths, threads=threads)
+    scanner = open_scanner(paths, n_jobs=threads)
     for source in scanner.sources():
         for feature in rule.features:
             if feature not in source.schema.names:

@@ -22,7 +22,7 @@ def seeds(standing: Standing) -> tuple[Box, ...]:
     clock = standing.driver.clock
     seconds = min(SECONDS, max(0.0, clock.remaining() / 10))
     solution = SearchEngine().solve(
-        problem, Budget(seconds=seconds, threads=clock.budget.threads, cancel=clock.budget.cancel)
+        problem, Budget(time_limit=seconds, n_jobs=clock.budget.n_jobs, cancel=clock.budget.cancel)
     )
     rules = [solution.rule, *(point.rule for point in reversed(solution.trace))]
     boxes = [_box_of(standing, rule) for rule in dict.fromkeys(rules[:N_SEEDS]) if rule is not None]

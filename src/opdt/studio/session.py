@@ -338,7 +338,7 @@ class Session:
                 return solver.is_it_real(
                     work,
                     n_permutations=QUICK_PERMUTATIONS,
-                    seconds=QUICK_SECONDS,
+                    time_limit=QUICK_SECONDS,
                     cancel=job.cancel,
                 )
             return None

@@ -135,8 +135,8 @@ class Solver:
         `on_path` is told the prices first, as the points between them may take longer. A limit
         on errors is no part of the question: it is one of the answers.
         """
-        seconds = min(work.time_limit, TRADE_OFF_SECONDS)
-        work = work.change(max_errors=None, time_limit=seconds)
+        limit = min(work.time_limit, TRADE_OFF_SECONDS)
+        work = work.change(max_errors=None, time_limit=limit)
         settings = _settings(work)
         del settings["w"]
         return trace_trade_off(
@@ -152,7 +152,7 @@ class Solver:
         work: Work,
         *,
         n_permutations: int = N_PERMUTATIONS,
-        seconds: float | None = None,
+        time_limit: float | None = None,
         cancel: threading.Event | None = None,
         progress: Callable[[RepeatProgress], None] | None = None,
     ) -> PermutationTest:
@@ -161,7 +161,7 @@ class Solver:
             self.table(work),
             n_permutations=n_permutations,
             seed=work.seed,
-            budget=Budget(seconds=seconds, threads=1, cancel=cancel),
+            budget=Budget(time_limit=time_limit, n_jobs=1, cancel=cancel),
             progress=progress,
             **_settings(work),
         )
@@ -244,7 +244,7 @@ def _settings(work: Work) -> Any:
 
 def _budget(work: Work, cancel: threading.Event | None, progress: Tell = None) -> Budget:
     # One thread for each user, so that twenty of them share the machine.
-    return Budget(seconds=work.time_limit, threads=1, cancel=cancel, progress=progress)
+    return Budget(time_limit=work.time_limit, n_jobs=1, cancel=cancel, progress=progress)
 
 
 def _rows_key(work: Work) -> Hashable:

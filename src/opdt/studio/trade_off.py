@@ -97,8 +97,8 @@ def trace_trade_off(
     first = TradeOff(_points(path, path.segments, held_out), path, None)
     if on_path is not None:
         on_path(first)
-    if budget.seconds is not None:
-        budget = replace(budget, seconds=max(0.0, budget.seconds - path.seconds))
+    if budget.time_limit is not None:
+        budget = replace(budget, time_limit=max(0.0, budget.time_limit - path.seconds))
     frontier = pareto_frontier(table, max_points=MAX_POINTS, budget=budget, **settings)
     if len(frontier) < len(first.points):  # a limit was met before the prices were done again
         return TradeOff(first.points, path, frontier)

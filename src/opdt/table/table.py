@@ -98,7 +98,7 @@ class Table:
         missing: Any = None,
         warn: bool = True,
         watch: Callable[[], object] | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> Self:
         """Return the table of some data and its labels.
 
@@ -123,7 +123,7 @@ class Table:
         watch : callable, optional
             Called without arguments between blocks of columns, and of a large table at least
             every 0.1 s. What it raises ends the work and passes through.
-        threads : int, optional
+        n_jobs : int, optional
             The most that code a large table; all cores that the process may use if left out.
 
         Raises
@@ -133,7 +133,7 @@ class Table:
         """
         source = open_source(X)
         try:
-            return cls._built(source, y, sample_weight, roles, missing, warn, watch, threads)
+            return cls._built(source, y, sample_weight, roles, missing, warn, watch, n_jobs)
         except BadRows as error:
             raise in_file(error, source, y) from None
 

@@ -20,7 +20,7 @@ def solve() -> Callable[..., SolverAnswer]:
 
     def run(model: Model, solver: str = "highs") -> SolverAnswer:
         pytest.importorskip({"highs": "highspy", "scip": "pyscipopt"}[solver])
-        listener = Listener(Budget(seconds=60).start())
+        listener = Listener(Budget(time_limit=60).start())
         loaded = get_adapter(solver).load(model, SolverSettings(), listener)
         return supervise(loaded, listener, lambda: None)[0]
 

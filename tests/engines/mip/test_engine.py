@@ -231,7 +231,7 @@ def test_no_start_is_none(name: str, easy: Problem) -> None:
 
 @pytest.mark.parametrize("formulation", ["paper", "path"])
 def test_no_time_leaves_the_trivial_bound(name: str, formulation: str, noisy: Problem) -> None:
-    solution = MIPEngine(solver=name, formulation=formulation).solve(noisy, Budget(seconds=0))
+    solution = MIPEngine(solver=name, formulation=formulation).solve(noisy, Budget(time_limit=0))
     most = int(np.bincount(noisy.table.labels).max())
     assert (solution.stopped_by, solution.bound) == (StopReason.TIME, most)
     assert solution.status is Status.FEASIBLE
@@ -240,7 +240,7 @@ def test_no_time_leaves_the_trivial_bound(name: str, formulation: str, noisy: Pr
 @pytest.mark.parametrize("formulation", ["paper", "path"])
 def test_the_time_limit_is_kept(name: str, formulation: str, noisy: Problem) -> None:
     made = MIPEngine(solver=name, formulation=formulation)
-    solution = made.solve(noisy, Budget(seconds=0.5))
+    solution = made.solve(noisy, Budget(time_limit=0.5))
     assert (solution.stopped_by, solution.status) == (StopReason.TIME, Status.FEASIBLE)
     assert solution.value < solution.bound
 
@@ -267,7 +267,7 @@ def test_a_model_that_does_not_fit_is_refused(formulation: str, noisy: Problem) 
         MemoryLimit,
         match=r"^the mixed-integer model needs about \S+ [kM]B of memory and 100 kB are free; use ",
     ):
-        made.solve(noisy, Budget(memory=100_000))
+        made.solve(noisy, Budget(memory_limit=100_000))
 
 
 def test_the_node_limit_is_kept(name: str, noisy: Problem) -> None:
@@ -284,7 +284,7 @@ def test_the_cancel_flag_stops_the_solver(name: str, formulation: str, noisy: Pr
     timer = threading.Timer(0.3, cancel.set)
     timer.start()
     made = MIPEngine(solver=name, formulation=formulation)
-    solution = made.solve(noisy, Budget(seconds=60, cancel=cancel))
+    solution = made.solve(noisy, Budget(time_limit=60, cancel=cancel))
     timer.join()
     assert solution.stopped_by is StopReason.CANCELLED
     assert solution.value <= solution.bound
@@ -293,7 +293,7 @@ def test_the_cancel_flag_stops_the_solver(name: str, formulation: str, noisy: Pr
 def test_ctrl_c_stops_the_solver_and_keeps_the_best_rule(name: str, noisy: Problem) -> None:
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    solution = MIPEngine(solver=name).solve(noisy, Budget(seconds=60))
+    solution = MIPEngine(solver=name).solve(noisy, Budget(time_limit=60))
     timer.join()
     assert solution.stopped_by is StopReason.INTERRUPTED
     assert solution.rule is not None
@@ -307,7 +307,7 @@ def test_progress_is_told_in_the_callers_thread(name: str, noisy: Problem) -> No
         if len(seen) == 4:
             raise KeyboardInterrupt
 
-    solution = MIPEngine(solver=name).solve(noisy, Budget(seconds=60, progress=tell))
+    solution = MIPEngine(solver=name).solve(noisy, Budget(time_limit=60, progress=tell))
     assert solution.stopped_by is StopReason.INTERRUPTED
     assert {thread for thread, _ in seen} == {threading.get_ident()}
     assert all(progress.value <= progress.bound for _, progress in seen)
@@ -320,7 +320,7 @@ def test_what_a_callback_raises_is_raised_after_the_solver_stopped(
         raise ZeroDivisionError("from the callback")
 
     with pytest.raises(ZeroDivisionError, match="from the callback"):
-        MIPEngine(solver=name).solve(noisy, Budget(seconds=60, progress=fail))
+        MIPEngine(solver=name).solve(noisy, Budget(time_limit=60, progress=fail))
 
 
 def test_what_goes_wrong_inside_scips_events_is_raised(
@@ -409,10 +409,10 @@ class TestGurobi:
 
     def test_ctrl_c_and_time(self, noisy: Problem) -> None:
         made = MIPEngine(solver="gurobi", warm_start=False)
-        assert made.solve(noisy, Budget(seconds=0.5)).stopped_by is StopReason.TIME
+        assert made.solve(noisy, Budget(time_limit=0.5)).stopped_by is StopReason.TIME
 
     def test_a_model_beyond_the_licence_is_refused_with_its_size(self) -> None:
         rng = np.random.default_rng(0)
         problem = Problem.build(Table.build(rng.random((300, 3)), rng.integers(0, 2, 300)))
         with pytest.raises(UnsupportedProblem, match=r"Gurobi does not solve .* rows: .*licen"):
-            MIPEngine(solver="gurobi").solve(problem, Budget(seconds=1))
+            MIPEngine(solver="gurobi").solve(problem, Budget(time_limit=1))

@@ -63,7 +63,7 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def agree(problem: Problem, chosen: Switches, threads: int = 1) -> Solution:
     """Assert that the search proves what the oracle does, with the same rule."""
     best = ORACLE.solve(problem)
-    found = SearchEngine(switches=chosen).solve(problem, Budget(threads=threads))
+    found = SearchEngine(switches=chosen).solve(problem, Budget(n_jobs=threads))
     true = (
         (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
         and found.bound == best.value

@@ -73,7 +73,7 @@ def check(problem: Problem, solution: Solution, best: float) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_time_limit(engine: SearchEngine, seconds: float, threads: int) -> None:
     problem = noise()
-    solution = engine.solve(problem, Budget(seconds=seconds, threads=threads))
+    solution = engine.solve(problem, Budget(time_limit=seconds, n_jobs=threads))
     check(problem, solution, optimum(problem))
     assert solution.stopped_by in (StopReason.TIME, StopReason.FINISHED)
     if seconds == 0:
@@ -84,7 +84,7 @@ def test_a_time_limit(engine: SearchEngine, seconds: float, threads: int) -> Non
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_node_limit(engine: SearchEngine, nodes: int, threads: int) -> None:
     problem = noise()
-    solution = engine.solve(problem, Budget(nodes=nodes, threads=threads, seconds=300))
+    solution = engine.solve(problem, Budget(nodes=nodes, n_jobs=threads, time_limit=300))
     check(problem, solution, optimum(problem))
     assert solution.stopped_by is StopReason.NODES
 
@@ -92,7 +92,7 @@ def test_a_node_limit(engine: SearchEngine, nodes: int, threads: int) -> None:
 @pytest.mark.parametrize("memory", [0, 1000, 50_000, 200_000])
 def test_a_memory_limit(engine: SearchEngine, memory: int) -> None:
     problem = noise(depth=3)
-    solution = engine.solve(problem, Budget(memory=memory, threads=2))
+    solution = engine.solve(problem, Budget(memory_limit=memory, n_jobs=2))
     check(problem, solution, optimum(problem))
     assert solution.stopped_by in (StopReason.MEMORY, StopReason.FINISHED)
     if memory == 0:
@@ -101,7 +101,7 @@ def test_a_memory_limit(engine: SearchEngine, memory: int) -> None:
 
 def test_memory_for_one_thread_is_enough(engine: SearchEngine) -> None:
     problem = noise(depth=3)
-    solution = engine.solve(problem, Budget(memory=20_000_000, threads=3))
+    solution = engine.solve(problem, Budget(memory_limit=20_000_000, n_jobs=3))
     assert solution.stopped_by is StopReason.FINISHED
     assert solution.value == optimum(problem)
 
@@ -118,7 +118,7 @@ def test_cancelled_from_another_thread(engine: SearchEngine) -> None:
     problem, cancel = noise(400, 14, 5), threading.Event()
     timer = threading.Timer(0.2, cancel.set)
     timer.start()
-    solution = engine.solve(problem, Budget(cancel=cancel, threads=2, seconds=120))
+    solution = engine.solve(problem, Budget(cancel=cancel, n_jobs=2, time_limit=120))
     timer.join()
     assert solution.stopped_by is StopReason.CANCELLED
     assert solution.status is Status.FEASIBLE
@@ -135,7 +135,7 @@ def test_interrupted_by_the_progress_callback(engine: SearchEngine, calls: int) 
             raise KeyboardInterrupt
 
     problem = noise()
-    solution = engine.solve(problem, Budget(progress=watch, threads=2))
+    solution = engine.solve(problem, Budget(progress=watch, n_jobs=2))
     check(problem, solution, optimum(problem))
     assert solution.stopped_by is StopReason.INTERRUPTED
 
@@ -143,7 +143,7 @@ def test_interrupted_by_the_progress_callback(engine: SearchEngine, calls: int) 
 def test_progress_only_ever_improves_and_is_true(engine: SearchEngine) -> None:
     seen: list[Progress] = []
     problem = noise(depth=3)
-    solution = engine.solve(problem, Budget(progress=seen.append, threads=2))
+    solution = engine.solve(problem, Budget(progress=seen.append, n_jobs=2))
     assert solution.value == optimum(problem)
     assert seen
     for progress in seen:
@@ -159,7 +159,7 @@ def test_an_error_in_the_callback_is_passed_on(engine: SearchEngine) -> None:
         raise RuntimeError("not today")
 
     with pytest.raises(RuntimeError, match="not today"):
-        engine.solve(noise(), Budget(progress=fail, threads=2))
+        engine.solve(noise(), Budget(progress=fail, n_jobs=2))
 
 
 SCRIPT = """
@@ -180,7 +180,7 @@ def tell(progress):
         told.append(print("working", flush=True))
 
 engine = SearchEngine(switches=Switches(large_rows=int(sys.argv[1])))
-found = engine.solve(problem, Budget(progress=tell, threads=2, seconds=120))
+found = engine.solve(problem, Budget(progress=tell, n_jobs=2, time_limit=120))
 gain = None if found.rule is None else problem.measure(problem.lower(found.rule)).gain
 print(json.dumps([found.value, found.bound, found.stopped_by, found.status, problem.vi(gain)]))
 """
@@ -215,7 +215,7 @@ def test_small_problems_cut_short_anywhere(
     with pytest.MonkeyPatch.context() as patch:
         make_eager(patch)
         engine = SearchEngine(switches=Switches(large_rows=large_rows))
-        solution = engine.solve(problem, Budget(nodes=nodes, threads=threads))
+        solution = engine.solve(problem, Budget(nodes=nodes, n_jobs=threads))
     best = ORACLE.solve(problem)
     try:
         check(problem, solution, best.value)
@@ -225,7 +225,7 @@ def test_small_problems_cut_short_anywhere(
         assert (solution.status, solution.rule) == (best.status, best.rule)
 
 
-@pytest.mark.parametrize("limit", [{"seconds": 0}, {"nodes": 1}, {"memory": 0}])
+@pytest.mark.parametrize("limit", [{"time_limit": 0}, {"nodes": 1}, {"memory_limit": 0}])
 def test_nothing_found_in_time_is_not_infeasible(engine: SearchEngine, limit: Any) -> None:
     table = noise().table
     asked = Constraints(min_coverage=2, required=["x1", "x2"])

@@ -87,7 +87,7 @@ def test_gain_entangled_with_loss_hides_no_rule(
     rng = np.random.default_rng(seed)
     problem = entangled(rng, depth, vi=vi, one_way=one_way or depth == 4)
     expected = ORACLE.solve(problem)
-    found = SearchEngine(switches=Switches(seeding=seeding)).solve(problem, Budget(threads=1))
+    found = SearchEngine(switches=Switches(seeding=seeding)).solve(problem, Budget(n_jobs=1))
     assert (found.value, found.rule) == (expected.value, expected.rule), describe(problem)
 
 
@@ -186,5 +186,5 @@ def test_priced_limits_are_proven(asked: dict[str, Any]) -> None:
     problem = Problem.build(
         table, structure=Structure.free(3), w=3, constraints=Constraints(**asked)
     )
-    solution = SearchEngine().solve(problem, Budget(seconds=300, nodes=100_000))
+    solution = SearchEngine().solve(problem, Budget(time_limit=300, nodes=100_000))
     assert solution.status == "optimal"

@@ -103,7 +103,7 @@ def test_threads_change_nothing(problem: Problem, large_rows: int) -> None:
     chosen = Switches(large_rows=large_rows)
     finder = Searcher(problem, chosen)
     one = finder.list_rules(7, by_rows=True)
-    two = finder.list_rules(7, by_rows=True, budget=Budget(threads=2))
+    two = finder.list_rules(7, by_rows=True, budget=Budget(n_jobs=2))
     assert one.representatives() == two.representatives()
 
 
@@ -121,7 +121,7 @@ def test_every_set_of_rays_is_found_for_losses_too(problem: Problem, seed: int) 
     losses = int(np.minimum(problem.objective.gains(problem.objective.labels[0]), 0).sum())
     gain = -int(np.random.default_rng(seed).integers(0, 1 - losses))
     gather = Gather(
-        problem, prepared, Budget(threads=1).start(), Switches(),
+        problem, prepared, Budget(n_jobs=1).start(), Switches(),
         least=Scores.of(problem).least_value(gain), most=10**6,
     )  # fmt: skip
     gather.search()
@@ -138,7 +138,7 @@ def test_a_tighter_position_may_lose_less() -> None:
     table = Table.build({"x": [0, 1, 2]}, [0, 1, 0], warn=False)
     problem = Problem.build(table, structure=Structure.free(1)).with_gains([-9, -5, -1])
     least, prepared = Scores.of(problem).least_value(-2), Prepared(problem)
-    clock = Budget(threads=1).start()
+    clock = Budget(n_jobs=1).start()
     gather = Gather(problem, prepared, clock, Switches(), least=least, most=9)
     gather.search()
     rays = prepared.rays
@@ -204,7 +204,7 @@ def test_a_listing_of_thousands_is_sorted_and_has_no_rule_twice(noise: Problem) 
 def test_a_limit_leaves_a_rule_of_the_best_value(noise: Problem, large_rows: int) -> None:
     finder, (rule, best) = Searcher(noise, Switches(large_rows=large_rows)), gain_of_best(noise)
     for budget, reason in (
-        (Budget(seconds=0), StopReason.TIME),
+        (Budget(time_limit=0), StopReason.TIME),
         (Budget(nodes=1), StopReason.NODES),
     ):
         found = finder.list_rules(10, least_gain=1, by_rows=True, known=rule, budget=budget)
@@ -232,7 +232,7 @@ def test_no_set_of_rays_is_listed_when_the_time_is_over(
         raise AssertionError("positions are listed although the time is over")
 
     monkeypatch.setattr(position_kernels, "list_pair", refuse)
-    over = Budget(seconds=0).start()
+    over = Budget(time_limit=0).start()
     while over.remaining() > -2 * GRACE:
         time.sleep(GRACE)
     found = Searcher(noise).list_rules(10, least_gain=1, known=rule, budget=over)
@@ -264,5 +264,5 @@ def test_an_interruption_ends_the_listing(noise: Problem, monkeypatch: pytest.Mo
 
 def test_a_limit_on_time_is_told_by_the_rule_within_limits(noise: Problem) -> None:
     limit = RowLimit(np.ones(noise.table.n_rows, np.int64), 20)
-    found = Searcher(noise).best_within([limit], budget=Budget(seconds=0))
+    found = Searcher(noise).best_within([limit], budget=Budget(time_limit=0))
     assert found == (None, StopReason.TIME)

@@ -55,7 +55,7 @@ for steps, large_rows, sizes in (
     regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS = sizes
     for problem in problems(40, (1, 2, 3, 4)):
         switches = Switches(large_rows=large_rows)
-        SearchEngine(switches=switches).solve(problem, Budget(threads=2, seconds=3))
+        SearchEngine(switches=switches).solve(problem, Budget(n_jobs=2, time_limit=3))
         searcher = Searcher(problem, switches)
         searcher.solve(np.linspace(-1, 1, 40))
         searcher.reaches(2)

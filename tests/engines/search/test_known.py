@@ -69,6 +69,6 @@ def test_three_conditions_whose_seeds_hold_more_than_was_asked(
 ) -> None:
     monkeypatch.setattr(polish, "FEW_STEPS", steps)
     problem = Problem.build(sklearn_table("breast_cancer"), structure=Structure.free(3), w=10)
-    solution = SearchEngine().solve(problem, Budget(threads=2))
+    solution = SearchEngine().solve(problem, Budget(n_jobs=2))
     assert (solution.value, solution.bound, solution.status) == (300, 300, Status.OPTIMAL)
     assert all(point.value <= 300 <= point.bound for point in solution.trace)

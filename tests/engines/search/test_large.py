@@ -17,7 +17,7 @@ from opdt.table import Table
 
 def both(problem: Problem, threads: int = 2) -> Solution:
     """The solution, which is the same whether rows or cells are counted."""
-    budget = Budget(threads=threads)
+    budget = Budget(n_jobs=threads)
     rows = SearchEngine(switches=Switches(large_rows=10**9)).solve(problem, budget)
     cells = SearchEngine(switches=Switches(large_rows=0)).solve(problem, budget)
     assert (cells.status, cells.value, cells.rule) == (rows.status, rows.value, rows.rule)
@@ -55,7 +55,7 @@ def test_no_pattern_but_noise() -> None:
 
 def test_more_than_the_rows_of_a_small_table() -> None:
     table = planted(25_000, 6)
-    solution = SearchEngine().solve(Problem.build(table), Budget(threads=2))
+    solution = SearchEngine().solve(Problem.build(table), Budget(n_jobs=2))
     rows = SearchEngine(switches=Switches(large_rows=10**9)).solve(Problem.build(table))
     assert (solution.value, solution.rule) == (rows.value, rows.rule)
 
@@ -168,6 +168,6 @@ def test_more_positions_than_a_level_holds_are_counted_in_cells() -> None:
     labels = (x >= 12_345) & (y < 20)
     table = Table.build({"x": x, "y": y}, labels, warn=False)
     engine = SearchEngine(switches=Switches(large_rows=10**9))
-    solution = engine.solve(Problem.build(table, label=True), Budget(threads=2))
+    solution = engine.solve(Problem.build(table, label=True), Budget(n_jobs=2))
     assert solution.value == labels.sum()
     assert str(solution.rule) == "IF x >= 12344.5 AND y < 19.5 THEN True"

@@ -78,7 +78,7 @@ class Case:
 
 def solve(problem: Problem, large_rows: int, threads: int = 1) -> Solution:
     return SearchEngine(switches=Switches(large_rows=large_rows)).solve(
-        problem, Budget(threads=threads)
+        problem, Budget(n_jobs=threads)
     )
 
 

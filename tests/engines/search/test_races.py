@@ -39,6 +39,6 @@ def test_a_better_value_found_while_a_rule_is_worked_out_does_no_harm(
     monkeypatch.setattr(method, "locate", while_the_best_rises)
     monkeypatch.setattr(run, "WORTH_NOTING", 0)
     engine = SearchEngine(switches=Switches(seeding=False, large_rows=large_rows))
-    found, best = engine.solve(problem, Budget(threads=1)), ORACLE.solve(problem)
+    found, best = engine.solve(problem, Budget(n_jobs=1)), ORACLE.solve(problem)
     assert hurried
     assert (found.value, found.rule) == (best.value, best.rule)

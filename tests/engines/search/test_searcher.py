@@ -79,7 +79,7 @@ def test_a_rule_to_start_from_changes_nothing_but_the_way(
         with pytest.MonkeyPatch.context() as patch:
             make_eager(patch)
             chosen = Switches(large_rows=large_rows)
-            found = SearchEngine(start=start, switches=chosen).solve(problem, Budget(threads=1))
+            found = SearchEngine(start=start, switches=chosen).solve(problem, Budget(n_jobs=1))
             again = Searcher(problem, chosen).solve(start=start)
         assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
         assert (again.value, again.rule) == (best.value, best.rule)
@@ -97,7 +97,7 @@ def noise() -> Problem:
 def test_a_start_is_what_is_left_when_there_is_no_time(noise: Problem, large_rows: int) -> None:
     start = SearchEngine().solve(noise, Budget(nodes=1)).rule
     engine = SearchEngine(start=start, switches=Switches(large_rows=large_rows))
-    solution = engine.solve(noise, Budget(seconds=0))
+    solution = engine.solve(noise, Budget(time_limit=0))
     assert solution.rule == start
     assert solution.stopped_by is StopReason.TIME
     assert solution.trace[0].value == solution.value < solution.bound
@@ -113,7 +113,7 @@ def test_a_decision_on_a_table_of_many_values(noise: Problem) -> None:
 
 def test_an_undecided_question_has_no_answer(noise: Problem) -> None:
     assert Searcher(noise).reaches(60, budget=Budget(nodes=1)) is None
-    assert Searcher(noise).reaches(60, budget=Budget(seconds=0)) is None
+    assert Searcher(noise).reaches(60, budget=Budget(time_limit=0)) is None
 
 
 @given(problem=small_problems(), seed=SEEDS)

@@ -158,11 +158,11 @@ class Oracle:
     def _budget(self) -> Budget:
         """What is left of the budget, for one search."""
         budget = self._clock.budget
-        seconds = None if budget.seconds is None else max(0.0, self._clock.remaining())
-        threads = budget.threads
+        seconds = None if budget.time_limit is None else max(0.0, self._clock.remaining())
+        threads = budget.n_jobs
         if threads is None and self._problem.table.n_rows <= FEW_ROWS:
             threads = 1
-        return replace(budget, seconds=seconds, threads=threads, nodes=None, progress=None)
+        return replace(budget, time_limit=seconds, n_jobs=threads, nodes=None, progress=None)
 
 
 def _part(least: int, price: int, step: int) -> int:

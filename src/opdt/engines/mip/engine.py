@@ -155,8 +155,8 @@ class ModelTask:
         budget = self.clock.budget
         return SolverSettings(
             nodes=budget.nodes,
-            memory=budget.memory,
-            threads=1 if budget.threads is None else budget.n_threads,
+            memory=budget.memory_limit,
+            threads=1 if budget.n_jobs is None else budget.n_threads,
             seed=self.engine.seed % 2**31,
             gap=bounds.absolute_gap(self.problem),
             priorities=self.engine.priorities,
@@ -167,7 +167,7 @@ class ModelTask:
         notes = []
         if self.engine.priorities and not self.adapter.HAS_PRIORITIES:
             notes.append(f"{self.engine.solver} has no branching priorities; they are left out")
-        if self.clock.budget.memory is not None and self.engine.solver == "highs":
+        if self.clock.budget.memory_limit is not None and self.engine.solver == "highs":
             notes.append("highs has no memory limit; it is left out")
         return tuple(notes)
 

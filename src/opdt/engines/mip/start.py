@@ -84,9 +84,9 @@ def _from_engine(problem: Problem, name: str, clock: Clock) -> Start:
     engine = BSCCARTEngine() if name == "bsccart" else get_engine(name)
     if clock.remaining() <= 0:
         return Start(name, reason="the time is up")
-    seconds = None if clock.budget.seconds is None else clock.remaining()
+    seconds = None if clock.budget.time_limit is None else clock.remaining()
     try:
-        solution = engine.solve(problem, replace(clock.budget, seconds=seconds, progress=None))
+        solution = engine.solve(problem, replace(clock.budget, time_limit=seconds, progress=None))
     except UnsupportedProblem as error:
         return Start(name, reason=str(error).rstrip("."))
     coded = None if solution.rule is None else problem.lower(solution.rule)

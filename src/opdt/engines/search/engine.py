@@ -212,7 +212,7 @@ class Searcher(ManySolves):
 
 
 def _clock(budget: Budget | Clock | None) -> Clock:
-    return running(Budget(threads=1) if budget is None else budget)
+    return running(Budget(n_jobs=1) if budget is None else budget)
 
 
 def _outcome(run: Run) -> Outcome:

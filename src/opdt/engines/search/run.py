@@ -364,7 +364,7 @@ class Run:
 
         Stops the run where it does not allow one.
         """
-        limit = self.clock.budget.memory
+        limit = self.clock.budget.memory_limit
         if limit is None:
             return wanted
         if shared + each > limit:

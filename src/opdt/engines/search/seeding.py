@@ -78,7 +78,7 @@ def sample_rules(run: Run) -> None:
         return
     seconds = min(SAMPLE_SECONDS, 0.1 * max(0.0, run.clock.remaining()))
     cancel = run.clock.budget.cancel
-    budget = Budget(seconds=seconds, threads=run.clock.budget.threads, cancel=cancel)
+    budget = Budget(time_limit=seconds, n_jobs=run.clock.budget.n_jobs, cancel=cancel)
     switches = replace(run.switches, seeding=False)
     solution = SearchEngine(switches=switches).solve(
         _sampled(problem, _rows(n_rows, size), MARGIN), budget
