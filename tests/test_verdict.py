@@ -299,7 +299,7 @@ def noisy(n_rows=200, seed=0):
 @pytest.mark.parametrize("weights", [None, [1.0, 2.5] * 100])
 def test_every_alternative_has_the_evidence_of_its_own_rows(weights):
     X, y = noisy()
-    found = top_rules(X, y, k=5, w=3, sample_weight=weights, max_equivalents=0)
+    found = top_rules(X, y, limit=5, w=3, sample_weight=weights, max_equivalents=0)
     best = opdt.discover(X, y, w=3, sample_weight=weights)
     assert found[0].evidence == best.evidence
     for each in found:

@@ -54,8 +54,10 @@ def measure(name: str, settings: Wanted) -> Record:
     load_before = os.getloadavg()[0]
     near, cpu = _timed(lambda: rashomon_set(table, within=WITHIN, **asked))
     wider, wider_cpu = _timed(lambda: rashomon_set(table, within=WIDER, **asked))
-    best, best_cpu = _timed(lambda: top_rules(table, k=K_BEST, **asked))
-    apart, apart_cpu = _timed(lambda: diverse_rules(table, k=K_APART, max_overlap=OVERLAP, **asked))
+    best, best_cpu = _timed(lambda: top_rules(table, limit=K_BEST, **asked))
+    apart, apart_cpu = _timed(
+        lambda: diverse_rules(table, limit=K_APART, max_overlap=OVERLAP, **asked)
+    )
     summary = near.summary
     return {
         "dataset": name,

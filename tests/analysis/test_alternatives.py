@@ -60,10 +60,10 @@ def told(rules: Iterable[Alternative]) -> list[tuple[Rule, float, float, float]]
 @examples(60)
 def test_the_best_rules_are_those_of_the_enumeration(problem: Problem, k: int) -> None:
     rules = every_rule(problem)
-    apart = top_rules(k=k, distinct="conditions", **given_as(problem))
+    apart = top_rules(limit=k, distinct="conditions", **given_as(problem))
     assert told(apart) == said(problem, rules[:k]), describe(problem)
     assert [each.rank for each in apart] == list(range(1, len(apart) + 1))
-    found = top_rules(k=k, **given_as(problem))
+    found = top_rules(limit=k, **given_as(problem))
     firsts = one_per_pattern(rules)
     assert told(found) == said(problem, firsts[:k]), describe(problem)
     assert found.complete
@@ -80,14 +80,14 @@ def test_ties_at_the_last_place_are_decided_by_the_order() -> None:
     settings: dict[str, Any] = {"label": "y", "max_depth": 1}
     labels = ["n", "n", "y", "y"]
     for k in (1, 2, 3, 4):
-        rules = top_rules(data, labels, k=k, distinct="conditions", **settings)
+        rules = top_rules(data, labels, limit=k, distinct="conditions", **settings)
         assert [each.rule.features for each in rules] == [("c",), ("a",), ("b",)][:k]
-    (only,) = top_rules(data, labels, k=3, **settings)
+    (only,) = top_rules(data, labels, limit=3, **settings)
     assert only.rule.features == ("c",)
     assert [rule.features for rule in only.equivalents] == [("a",), ("b",)]
-    (only,) = top_rules(data, labels, k=3, max_equivalents=1, **settings)
+    (only,) = top_rules(data, labels, limit=3, max_equivalents=1, **settings)
     assert (len(only.equivalents), only.more_equivalents) == (1, True)
-    (only,) = top_rules(data, labels, k=3, max_equivalents=0, **settings)
+    (only,) = top_rules(data, labels, limit=3, max_equivalents=0, **settings)
     assert only.equivalents == ()
 
 
@@ -132,7 +132,7 @@ def test_rules_apart_are_chosen_one_after_the_other(
                 break
         else:
             break
-    found = diverse_rules(k=3, max_overlap=limit, overlap=how, **given_as(problem))
+    found = diverse_rules(limit=3, max_overlap=limit, overlap=how, **given_as(problem))
     assert told(found) == said(problem, kept), describe(problem)
     assert found.complete
     assert [each.overlap for each in found][1:] == most[1:]
@@ -142,7 +142,7 @@ def test_half_of_the_best_rule_is_no_other_rule_unless_jaccard_is_asked_for() ->
     """Eight of ten rows in one block: a quarter of it is far from it only in Jaccard's sense."""
     data = {"x": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "z": [0, 0, 0, 0, 0, 0, 0, 0, 1, 0]}
     labels = ["y"] * 8 + ["n"] * 2
-    settings: dict[str, Any] = {"k": 2, "label": "y", "max_depth": 1}
+    settings: dict[str, Any] = {"limit": 2, "label": "y", "max_depth": 1}
     first, second = diverse_rules(data, labels, overlap="jaccard", **settings)
     assert (first.value, second.value, second.overlap) == (8, 4, 0.5)
     assert len(diverse_rules(data, labels, **settings)) == 1
@@ -155,7 +155,7 @@ def test_half_of_the_best_rule_is_no_other_rule_unless_jaccard_is_asked_for() ->
 @examples(60)
 def test_the_set_is_the_filtered_enumeration(problem: Problem, within: float, cap: int) -> None:
     rules = every_rule(problem)
-    found = rashomon_set(within=within, cap=cap, **given_as(problem))
+    found = rashomon_set(within=within, limit=cap, **given_as(problem))
     assert found.stopped_by is StopReason.FINISHED
     assert found.proven
     if not rules:
@@ -273,12 +273,12 @@ def noise() -> dict[str, Any]:
 
 
 def test_a_capped_set_holds_the_first_rules_and_bounds_the_rest(noise: dict[str, Any]) -> None:
-    found = rashomon_set(**noise, within=0.05, cap=50)
+    found = rashomon_set(**noise, within=0.05, limit=50)
     assert len(found) == 50
     assert (found.capped, found.complete) == (True, False)
     assert found.rest_at_most is not None
     assert found.rest_at_most <= found[-1].value
-    assert told(found) == told(top_rules(**noise, k=50, distinct="conditions"))
+    assert told(found) == told(top_rules(**noise, limit=50, distinct="conditions"))
     assert found.facts().startswith("The first 50 rules (")
     assert all(each.more_equivalents for each in found.patterns)
 
@@ -318,7 +318,7 @@ def test_a_cancelled_search_ends_at_once(noise: dict[str, Any]) -> None:
 
 
 def test_rules_come_as_text_and_as_a_table() -> None:
-    found = top_rules(PEOPLE, STATE, k=2, label="ill")
+    found = top_rules(PEOPLE, STATE, limit=2, label="ill")
     titles, first, _ = str(found).splitlines()
     assert " ".join(titles.split()) == "rank VI covered errors precision lift coverage verdict rule"
     words = "1 3 3 0 100.0 % 2.00 50.0 % not supported"
@@ -328,7 +328,7 @@ def test_rules_come_as_text_and_as_a_table() -> None:
     assert columns["value"] == [each.value for each in found]
     assert len(found.to_frame()) == 2
     assert found[0] is found.rules[0]
-    apart = diverse_rules(PEOPLE, STATE, k=2, label="ill", max_overlap=0.9, overlap="jaccard")
+    apart = diverse_rules(PEOPLE, STATE, limit=2, label="ill", max_overlap=0.9, overlap="jaccard")
     assert str(apart).splitlines()[0].split()[:3] == ["rank", "VI", "overlap"]
 
 
@@ -347,10 +347,10 @@ def test_a_set_comes_as_text_and_as_a_table() -> None:
 @pytest.mark.parametrize(
     ("function", "bad", "message"),
     [
-        (top_rules, {"k": 0}, "'k' must be an int >= 1, got 0"),
+        (top_rules, {"limit": 0}, "'limit' must be an int >= 1, got 0"),
         (top_rules, {"distinct": "cover"}, "'distinct' must be 'rows' or 'conditions'"),
         (top_rules, {"max_equivalents": -1}, "'max_equivalents' must be an int >= 0, got -1"),
-        (diverse_rules, {"k": True}, "'k' must be an int >= 1, got True"),
+        (diverse_rules, {"limit": True}, "'limit' must be an int >= 1, got True"),
         (diverse_rules, {"max_overlap": 1}, "'max_overlap' must be a number from 0 to below 1"),
         (diverse_rules, {"max_overlap": -0.1}, "'max_overlap' must be a number from 0 to below 1"),
         (
@@ -362,7 +362,7 @@ def test_a_set_comes_as_text_and_as_a_table() -> None:
         (rashomon_set, {"within": 2}, "'within' must be a share from 0 to 1, got 2"),
         (rashomon_set, {"within": float("nan")}, "'within' must be a share from 0 to 1, got nan"),
         (rashomon_set, {"within_rows": -1}, "'within_rows' must be a number of rows >= 0, got -1"),
-        (rashomon_set, {"cap": 0}, "'cap' must be an int >= 1, got 0"),
+        (rashomon_set, {"limit": 0}, "'limit' must be an int >= 1, got 0"),
     ],
 )
 def test_a_bad_argument_is_refused_in_a_sentence(
@@ -383,7 +383,7 @@ def test_a_set_knows_its_size_before_its_rules_are_named() -> None:
     assert every.complete
     assert len(every) == len(every.rules) > 30
     for cap in (1, 7, len(every) - 1, len(every)):
-        found = rashomon_set(X, y, w=2, within=0.6, cap=cap)
+        found = rashomon_set(X, y, w=2, within=0.6, limit=cap)
         assert len(found) == cap
         assert [each.rule for each in found] == [each.rule for each in every[:cap]]
         assert found.capped == (cap < len(every))

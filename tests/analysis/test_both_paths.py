@@ -119,8 +119,8 @@ ENGINES: dict[str, Question] = {
 
 
 def ask_top(given: dict[str, Any]) -> Any:
-    rows = top_rules(**given, k=6, w=2)
-    conditions = top_rules(**given, k=6, w=2, distinct="conditions")
+    rows = top_rules(**given, limit=6, w=2)
+    conditions = top_rules(**given, limit=6, w=2, distinct="conditions")
     return rows.rules, conditions.rules
 
 
@@ -129,7 +129,7 @@ def ask_near(given: dict[str, Any]) -> Any:
 
 
 def ask_apart(given: dict[str, Any]) -> Any:
-    return diverse_rules(**given, k=3, w=2).rules
+    return diverse_rules(**given, limit=3, w=2).rules
 
 
 def ask_set(given: dict[str, Any]) -> Any:

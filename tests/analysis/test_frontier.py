@@ -147,7 +147,7 @@ def test_a_frontier_by_hand() -> None:
 
 
 def test_a_limit_on_points_keeps_the_corners_and_bounds_the_rest() -> None:
-    frontier = pareto_frontier(AGES, STATES, label="ill", max_depth=1, max_points=2)
+    frontier = pareto_frontier(AGES, STATES, label="ill", max_depth=1, limit=2)
     assert [(p.correct, p.errors) for p in frontier] == [(2, 0), (6, 2)]
     assert not frontier.complete
     assert frontier.at(1).correct == 2
@@ -205,7 +205,7 @@ def test_on_real_data_every_point_is_the_best_of_its_errors(name: str, uci_folde
     [
         ({"max_errors": -1}, "'max_errors' must be a number of rows >= 0"),
         ({"max_errors": "few"}, "'max_errors' must be"),
-        ({"max_points": 0}, "'max_points' must be an int >= 1"),
+        ({"limit": 0}, "'limit' must be an int >= 1"),
         ({"engine": "rscrules"}, "proves nothing"),
     ],
 )

@@ -65,7 +65,7 @@ class TestImportance:
     @pytest.mark.parametrize("metric", ["both", "gain", "split", "shap"])
     def test_important_and_rest_part_the_features(self, metric):
         X, y = planted()
-        groups = importance_groups(X, y, top=2, metric=metric, iterations=20)
+        groups = importance_groups(X, y, limit=2, metric=metric, iterations=20)
         assert members(groups, "important", "rest") == sorted(X)
         for group in ("important", "rest"):
             assert members(groups, f"{group}_num", f"{group}_cat") == members(groups, group)
@@ -77,12 +77,12 @@ class TestImportance:
             set(feature_importance(X, y, metric=metric, iterations=20).top(2))
             for metric in ("gain", "split")
         ]
-        both = importance_groups(X, y, top=2, metric="both", iterations=20)
+        both = importance_groups(X, y, limit=2, metric="both", iterations=20)
         assert set(both.custom["important"]) == each[0] | each[1]
 
     def test_the_groups_feed_a_structure(self):
         X, y = planted()
-        groups = importance_groups(X, y, top=2, metric="gain", iterations=20)
+        groups = importance_groups(X, y, limit=2, metric="gain", iterations=20)
         inside = discover(X, y, groups=groups.custom, structure=["important_cat", "important_num"])
         anywhere = discover(X, y, structure=["cat", "num"])
         assert {condition.feature for condition in inside.rule.conditions} <= {"dose", "ward"}
@@ -114,7 +114,7 @@ class TestImportance:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"top": 0}, "'top' must be an int >= 1, got 0"),
+            ({"limit": 0}, "'limit' must be an int >= 1, got 0"),
             ({"metric": "best"}, "'metric' must be 'both', 'gain', 'split' or 'shap', got 'best'"),
             ({"iterations": 2.5}, "'iterations' must be an int >= 1, got 2.5"),
             ({"seed": -1}, "'seed' must be an int >= 0, got -1"),

@@ -45,7 +45,9 @@ def lines(result):
 
 
 def test_all_three_parts_are_listed_with_their_proof(opdt):
-    result = opdt(*COMMAND, "--within", "1%", "--top", 2, "--max-overlap", 0.5, "--depth", 1)
+    result = opdt(
+        *COMMAND, "--within", "1%", "--best", "--limit", 2, "--max-overlap", 0.5, "--depth", 1
+    )
     assert (result.exit_code, result.stderr) == (0, "")
     text = lines(result)
     assert text[:9] == [
@@ -98,12 +100,12 @@ def test_without_a_choice_all_rules_within_a_per_cent_are_listed(opdt):
 
 def test_what_is_not_shown_is_counted(opdt):
     """One row is lost by `age >= 62` and by `pulse >= 80`; `weight` covers what `age` does."""
-    text = lines(opdt(*COMMAND, "--depth", 1, "--within", "1 row", "--top", 1))
+    text = lines(opdt(*COMMAND, "--depth", 1, "--within", "1 row", "--best", "--limit", 1))
     assert "… and 2 more, the same rows counted once" in text
 
 
 def test_the_parts_are_written_as_json(opdt, folder):
-    asked = ("--top", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
+    asked = ("--best", "--limit", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
     only = opdt(*COMMAND, *asked, "--json", "-")
     content = json.loads(only.stdout)
     assert set(content) == {"best", "apart", "near", "columns", "opdt"}
@@ -124,13 +126,13 @@ def test_the_parts_are_written_as_json(opdt, folder):
 
 def test_no_rule_has_an_exit_code_of_its_own(opdt, folder):
     (folder / "states.csv").write_text("x,state\n1,a\n1,b\n2,a\n2,b\n")
-    result = opdt("alternatives", "states.csv", "--target", "state", "--top", 3)
+    result = opdt("alternatives", "states.csv", "--target", "state", "--limit", 3)
     assert result.exit_code == 3
     assert "proven: there is no rule" in result.stdout
 
 
 def test_a_limit_is_told(opdt):
-    result = opdt(*COMMAND, "--top", 3, "--within", "0.1", "--time-limit", 0)
+    result = opdt(*COMMAND, "--best", "--limit", 3, "--within", "0.1", "--time-limit", 0)
     assert result.exit_code == 3
     assert "not proven (time limit): better rules may be missing" in result.stdout
 
@@ -140,7 +142,7 @@ def test_a_limit_is_told(opdt):
     [
         (("--within", "some"), "'--within' must be a share such as '1%' or 0.01, or rows such as"),
         (("--within", "200%"), "'within' must be a share from 0 to 1, got 2.0."),
-        (("--top", 0), "'k' must be an int >= 1, got 0."),
+        (("--best", "--limit", 0), "'limit' must be an int >= 1, got 0."),
         (("--max-overlap", 1), "'max_overlap' must be a number from 0 to below 1"),
         (("--max-overlap", 0.5, "--overlap", "dice"), "'overlap' must be 'share' or 'jaccard'"),
     ],

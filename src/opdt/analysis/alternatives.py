@@ -50,7 +50,7 @@ def top_rules(
     X: Any,
     y: Any = None,
     *,
-    k: int = 10,
+    limit: int = 10,
     distinct: str = "rows",
     max_equivalents: int = 20,
     max_depth: int | None = None,
@@ -69,13 +69,13 @@ def top_rules(
     memory_limit: int | str | None = None,
     budget: Budget | None = None,
 ) -> Alternatives:
-    """The k best rules, exactly, ties decided.
+    """The best rules, exactly, ties decided.
 
     Parameters
     ----------
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
-    k : int
+    limit : int
         How many rules; fewer come back if there are no more with a positive VI (with a minimum
         coverage: no more at all).
     distinct : {"rows", "conditions"}
@@ -97,12 +97,12 @@ sample_weight, roles, missing
     Examples
     --------
     >>> data = {"age": [25, 31, 47, 52, 60], "pulse": [60, 62, 80, 85, 70]}
-    >>> print(top_rules(data, ["well", "well", "ill", "ill", "ill"], k=2, label="ill"))
+    >>> print(top_rules(data, ["well", "well", "ill", "ill", "ill"], limit=2, label="ill"))
     rank  VI  covered  errors  precision  lift  coverage        verdict  rule
        1   3        3       0    100.0 %  1.67    60.0 %  not supported  IF age >= 40 THEN ill
        2   2        2       0    100.0 %  1.67    40.0 %  not supported  IF age >= 50 THEN ill
     """
-    k = check_int("k", k)
+    check_int("limit", limit)
     check_choice("distinct", distinct, DISTINCT)
     most = check_int("max_equivalents", max_equivalents, 0)
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
@@ -112,7 +112,7 @@ sample_weight, roles, missing
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
-    found = searcher.list_rules(k, by_rows=distinct == "rows", budget=clock)
+    found = searcher.list_rules(limit, by_rows=distinct == "rows", budget=clock)
     if distinct == "rows":
         ranked = found.representatives()
     else:
@@ -127,7 +127,7 @@ def diverse_rules(
     X: Any,
     y: Any = None,
     *,
-    k: int = 5,
+    limit: int = 5,
     max_overlap: float = 0.5,
     overlap: str = "share",
     max_equivalents: int = 20,
@@ -156,7 +156,7 @@ def diverse_rules(
     ----------
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
-    k : int
+    limit : int
         How many rules; fewer come back if no other rule of positive VI keeps the limit.
     max_overlap : float
         The limit, from 0 (no row in common) to below 1.
@@ -176,13 +176,13 @@ def diverse_rules(
     --------
     >>> data = {"age": [25, 31, 60, 65, 70, 24, 28], "pulse": [60, 62, 61, 59, 60, 95, 99]}
     >>> state = ["well", "well", "ill", "ill", "ill", "ill", "ill"]
-    >>> for rule in diverse_rules(data, state, k=2, label="ill"):
+    >>> for rule in diverse_rules(data, state, limit=2, label="ill"):
     ...     print(rule.value, rule.overlap, rule.rule)
     3.0 nan IF age >= 50 THEN ill
     2.0 0.0 IF pulse >= 80 THEN ill
     """
-    k = check_int("k", k)
-    limit = check_overlap(max_overlap, overlap)
+    check_int("limit", limit)
+    most_overlap = check_overlap(max_overlap, overlap)
     most = check_int("max_equivalents", max_equivalents, 0)
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
@@ -191,7 +191,7 @@ def diverse_rules(
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
-    ranked, overlaps, stopped = rules_apart(searcher, clock, k, limit, overlap)
+    ranked, overlaps, stopped = rules_apart(searcher, clock, limit, most_overlap, overlap)
     rules = tuple(
         replace(rule, overlap=share)
         for rule, share in zip(rank_rules(searcher.problem, ranked), overlaps, strict=True)
@@ -206,7 +206,7 @@ def rashomon_set(
     *,
     within: float = 0.01,
     within_rows: float | None = None,
-    cap: int = 10_000,
+    limit: int = 10_000,
     max_depth: int | None = None,
     w: float = 10.0,
     structure: StructureLike = None,
@@ -233,8 +233,8 @@ def rashomon_set(
         A rule belongs to the set if its VI is at least (1 - within) × optimum.
     within_rows : float, optional
         In place of `within`: if its VI is at least the optimum minus this.
-    cap : int
-        The largest number of rules to list. If the set has more, the first `cap` in the
+    limit : int
+        The largest number of rules to list. If the set has more, the first `limit` in the
         documented order are listed, and `rest_at_most` says what the others are worth at most.
     max_depth, w, structure, groups, …
         All other arguments are as in `top_rules`.
@@ -255,7 +255,7 @@ def rashomon_set(
     >>> found.summary.interchangeable
     (('age', 'pulse'),)
     """
-    cap = check_int("cap", cap)
+    check_int("limit", limit)
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     share, rows = _within("within", within, 1), None
     if within_rows is not None:
@@ -265,7 +265,7 @@ def rashomon_set(
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    return collect_set(_searcher(problem), clock, share, rows, cap)
+    return collect_set(_searcher(problem), clock, share, rows, limit)
 
 
 def _searcher(problem: Problem) -> Searcher:

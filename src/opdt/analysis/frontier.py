@@ -159,7 +159,7 @@ def pareto_frontier(
     y: Any = None,
     *,
     max_errors: float | None = None,
-    max_points: int | None = None,
+    limit: int | None = None,
     max_depth: int | None = None,
     structure: StructureLike = None,
     groups: Groups | None = None,
@@ -184,7 +184,7 @@ def pareto_frontier(
         The data, as `discover` takes them; or a `Problem` in the place of X.
     max_errors : float, optional
         The largest number of errors of interest; the frontier ends there.
-    max_points : int, optional
+    limit : int, optional
         Stop when so many points are known, those of the weight path included, which are found
         first; then come the widest gaps.
     max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
@@ -220,10 +220,10 @@ sample_weight, roles, missing
         min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    most = math.inf if max_points is None else check_int("max_points", max_points)
+    most = math.inf if limit is None else check_int("limit", limit)
     pricer = Pricer(problem, engine, clock)
-    limit = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)
-    return FrontierSweep(pricer, most, limit).run()
+    end = None if max_errors is None else error_units("max_errors", max_errors, pricer.scale)
+    return FrontierSweep(pricer, most, end).run()
 
 
 def error_units(name: str, errors: Any, scale: int) -> int:

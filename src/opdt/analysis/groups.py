@@ -4,7 +4,7 @@ The paper's structures need groups of features. Its appendix takes them from the
 LightGBM gives the features; further sources are SHAP values, Boruta and clusters of correlated
 features. Every function returns `FeatureGroups`; `groups.custom` is what `discover` takes::
 
-    groups = importance_groups(X, y, top=6)
+    groups = importance_groups(X, y, limit=6)
     discover(X, y, groups=groups.custom, structure=["important_cat", "important_num"])
 
 Importance and Boruta look at the labels. A rule found within such groups is still the proven best
@@ -91,7 +91,7 @@ def importance_groups(
     X: Any,
     y: Any = None,
     *,
-    top: int = 6,
+    limit: int = 6,
     metric: str = "both",
     iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
@@ -104,7 +104,7 @@ def importance_groups(
     ----------
     X, y, sample_weight, roles, iterations, seed
         As for `feature_importance`.
-    top : int
+    limit : int
         The number of best features to take by each metric; one that no split uses is not taken.
     metric : {"both", "gain", "split", "shap"}
         What ranks the features; "both" takes the best by gain together with the best by split
@@ -123,12 +123,12 @@ def importance_groups(
 
     Examples
     --------
-    >>> groups = importance_groups(X, y, top=6)  # doctest: +SKIP
+    >>> groups = importance_groups(X, y, limit=6)  # doctest: +SKIP
     >>> opdt.discover(X, y, groups=groups.custom,
     ...               structure=["important_cat", "important_num"])  # doctest: +SKIP
     """
     check_choice("metric", metric, ("both", *METRICS))
-    number = check_int("top", top)
+    number = check_int("limit", limit)
     table = resolve_table(X, y, sample_weight, roles)
     metrics = ("gain", "split") if metric == "both" else (metric,)
     rounds = check_int("iterations", iterations)

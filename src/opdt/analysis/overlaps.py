@@ -24,21 +24,21 @@ MAX_PRODUCT = 2**60
 
 
 def rules_apart(
-    searcher: Searcher, clock: Clock, k: int, limit: Fraction, overlap: str
+    searcher: Searcher, clock: Clock, limit: int, most: Fraction, overlap: str
 ) -> tuple[list[tuple[CodedRule, Measure]], list[float], StopReason]:
     """Rules one after the other, their overlaps, and why it ended."""
     problem = searcher.problem
     weights = problem.objective.weights
-    if int(weights.sum()) * (limit.numerator + limit.denominator) > MAX_PRODUCT:
+    if int(weights.sum()) * (most.numerator + most.denominator) > MAX_PRODUCT:
         raise InputError(
-            f"'max_overlap' is {float(limit)!r}, which has too many digits to be compared exactly "
+            f"'max_overlap' is {float(most)!r}, which has too many digits to be compared exactly "
             "beside these row weights; round it."
         )
     ranked: list[tuple[CodedRule, Measure]] = []
     overlaps: list[float] = []
     limits: list[RowLimit] = []
     covers: list[NDArray[np.bool_]] = []
-    while len(ranked) < k:
+    while len(ranked) < limit:
         found, stopped = searcher.best_within(limits, budget=clock)
         if found is not None:
             fires = problem.cover(found[0].conditions)
@@ -46,7 +46,7 @@ def rules_apart(
             ranked.append(found)
             overlaps.append(float(max(shares)) if shares else math.nan)
             covers.append(fires)
-            limits += _limits(weights, fires, limit, overlap)
+            limits += _limits(weights, fires, most, overlap)
         if found is None or stopped is not StopReason.FINISHED:
             return ranked, overlaps, stopped
     return ranked, overlaps, StopReason.FINISHED

@@ -56,10 +56,10 @@ class RashomonSet(Sequence[Alternative]):
     seconds: float
     _problem: Problem = field(repr=False)
     _found: RuleListing | None = field(default=None, repr=False)
-    _cap: int = field(default=0, repr=False)
+    _limit: int = field(default=0, repr=False)
 
     def __len__(self) -> int:
-        return 0 if self._found is None else min(self._cap, self._found.n_rules)
+        return 0 if self._found is None else min(self._limit, self._found.n_rules)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rules[index]
@@ -80,7 +80,7 @@ class RashomonSet(Sequence[Alternative]):
             return ()
         return tuple(
             (rule, found.measure(at), numbers.setdefault(found.pattern(at), len(numbers)))
-            for rule, at in found.rules()[: self._cap]
+            for rule, at in found.rules()[: self._limit]
         )
 
     @property
@@ -147,7 +147,7 @@ def _many(number: int, word: str) -> str:
 
 
 def collect_set(
-    searcher: Searcher, clock: Clock, within: Fraction, within_rows: Fraction | None, cap: int
+    searcher: Searcher, clock: Clock, within: Fraction, within_rows: Fraction | None, limit: int
 ) -> RashomonSet:
     """The set of the rules that lose at most this share, or so many rows, to the best one."""
     problem, best = searcher.problem, searcher.solve(budget=clock)
@@ -161,21 +161,21 @@ def collect_set(
     slack = abs(top) * within if within_rows is None else within_rows / problem.objective.unit
     # One more than are listed, to see whether there are more.
     found = searcher.list_rules(
-        cap + 1, least_gain=top - math.floor(slack), known=known, budget=clock
+        limit + 1, least_gain=top - math.floor(slack), known=known, budget=clock
     )
     stopped = found.stopped_by if proven else best.stopped_by
     done = stopped is StopReason.FINISHED
-    capped = found.n_rules > cap
+    capped = found.n_rules > limit
     return RashomonSet(
         optimum=problem.vi(top),
         threshold=problem.vi(found.least_gain),
         complete=done and not capped,
         capped=capped,
-        rest_at_most=problem.vi(found.gain_of(cap)) if capped and done else None,
+        rest_at_most=problem.vi(found.gain_of(limit)) if capped and done else None,
         stopped_by=stopped,
         proven=proven,
         seconds=clock.elapsed(),
         _problem=problem,
         _found=found,
-        _cap=cap,
+        _limit=limit,
     )

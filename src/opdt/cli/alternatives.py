@@ -31,8 +31,12 @@ Within = Annotated[
         rich_help_panel=WHICH,
     ),
 ]
-Top = Annotated[
-    int | None, typer.Option(metavar="N", help="The best N rules.", rich_help_panel=WHICH)
+Best = Annotated[bool, typer.Option("--best", help="The best rules.", rich_help_panel=WHICH)]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="How many rules to list (10); alone: the best N.", rich_help_panel=WHICH
+    ),
 ]
 MaxOverlap = Annotated[
     float | None,
@@ -48,7 +52,7 @@ Overlap = Annotated[
         metavar="NAME", help="Of the smaller rule: 'share'; or 'jaccard'.", rich_help_panel=WHICH
     ),
 ]
-Cap = Annotated[
+WithinLimit = Annotated[
     int, typer.Option(metavar="N", help="Most rules of '--within'.", rich_help_panel=WHICH)
 ]
 
@@ -59,10 +63,11 @@ def alternatives(
     target: opt.Target,
     *,
     within: Within = None,
-    top: Top = None,
+    best: Best = False,
+    limit: Limit = None,
     max_overlap: MaxOverlap = None,
     overlap: Overlap = "share",
-    cap: Cap = 10_000,
+    within_limit: WithinLimit = 10_000,
     depth: opt.Depth = None,
     w: opt.Weight = 10.0,
     label: opt.Label = None,
@@ -75,7 +80,7 @@ def alternatives(
     """List other rules than the best one, exactly.
 
     The best N, rules that cover other rows, and all that are nearly as good, with the features
-    they need and those they can exchange. Without '--within', '--top' and '--max-overlap' all
+    they need and those they can exchange. Without any of these all
     rules within 1 % of the best.
     """
     from opdt.cli import source as given
@@ -85,15 +90,16 @@ def alternatives(
     only_json = json_out is not None and str(json_out) == given.STDIN
     if json_out is not None and not only_json:
         check_output("--json", json_out, data)
-    if within is None and top is None and max_overlap is None:
-        within = "1%"
+    if within is None and not best and max_overlap is None:
+        best, within = limit is not None, "1%" if limit is None else None
     near = None if within is None else read_within(within)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         table = columns.table(given.open_data(data, text.marks), target)
         parts = _find(
             table,
-            near=None if near is None else near | {"cap": cap},
-            top=top,
+            near=None if near is None else near | {"limit": within_limit},
+            best=best,
+            limit=LISTED if limit is None else limit,
             apart=None if max_overlap is None else {"max_overlap": max_overlap, "overlap": overlap},
             **run.limits,
             max_depth=depth,
@@ -103,7 +109,7 @@ def alternatives(
             constraints=rule.demands(table.names),
         )
     if not only_json:
-        _show(parts, top or LISTED, w, quiet=run.quiet)
+        _show(parts, limit or LISTED, w, quiet=run.quiet)
         if not run.quiet:
             show_columns(stdout(), table.plan)
     if json_out is not None:
@@ -133,7 +139,8 @@ def _find(
     table: Table,
     *,
     near: Mapping[str, Any] | None,
-    top: int | None,
+    best: bool,
+    limit: int,
     apart: Mapping[str, Any] | None,
     time_limit: float | None,
     n_jobs: int | None,
@@ -148,11 +155,10 @@ def _find(
     parts: dict[str, Found] = {}
     with SearchProgress() as progress:
         budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
-        if top is not None:
-            parts["best"] = top_rules(table, k=top, budget=budget, **settings)
+        if best:
+            parts["best"] = top_rules(table, limit=limit, budget=budget, **settings)
         if apart is not None:
-            k = LISTED if top is None else top
-            parts["apart"] = diverse_rules(table, k=k, budget=budget, **apart, **settings)
+            parts["apart"] = diverse_rules(table, limit=limit, budget=budget, **apart, **settings)
         if near is not None:
             parts["near"] = rashomon_set(table, budget=budget, **near, **settings)
     return parts

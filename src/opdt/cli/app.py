@@ -76,7 +76,7 @@ app.command(
 app.command(
     epilog=examples(
         "opdt alternatives patients.csv --target outcome --within 1%",
-        "opdt alternatives patients.csv --target outcome --top 5 --max-overlap 0.5",
+        "opdt alternatives patients.csv --target outcome --limit 5 --max-overlap 0.5",
     )
 )(alternatives)
 app.command(epilog=examples("opdt engines"))(engines)

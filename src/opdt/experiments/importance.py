@@ -79,7 +79,7 @@ def importance(split: int, metric: str) -> FeatureImportance:
 def groups(split: int) -> dict[str, tuple[str, ...]]:
     """The groups of the best six features by gain and by split count."""
     table = training_table(DATASET, split)
-    return importance_groups(table, top=TOP, iterations=ITERATIONS, seed=SEED).custom
+    return importance_groups(table, limit=TOP, iterations=ITERATIONS, seed=SEED).custom
 
 
 def cells(settings: ExperimentSettings) -> list[Cell]:

@@ -178,7 +178,7 @@ class Solver:
         return rashomon_set(
             self.table(work),
             within=within,
-            cap=MAX_ALTERNATIVES,
+            limit=MAX_ALTERNATIVES,
             budget=_budget(work, cancel, progress),
             **_settings(work),
         )

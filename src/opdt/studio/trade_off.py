@@ -99,7 +99,7 @@ def trace_trade_off(
         on_path(first)
     if budget.time_limit is not None:
         budget = replace(budget, time_limit=max(0.0, budget.time_limit - path.seconds))
-    frontier = pareto_frontier(table, max_points=MAX_POINTS, budget=budget, **settings)
+    frontier = pareto_frontier(table, limit=MAX_POINTS, budget=budget, **settings)
     if len(frontier) < len(first.points):  # a limit was met before the prices were done again
         return TradeOff(first.points, path, frontier)
     return TradeOff(_points(path, frontier.points, held_out), path, frontier)

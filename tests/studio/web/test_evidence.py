@@ -189,7 +189,7 @@ def test_the_rules_nearly_as_good_are_listed_and_can_be_pinned(page, tumours):
     wait_for(lambda: sentence in text_of(page, "pinned"))
     wait_for(lambda: texts(page, "[data-testid=pin-alternative]")[1] == "Pinned")
     choose(page, "within", "2 %")
-    more = opdt.rashomon_set(train.X, train.y, within=0.02, w=10.0, max_depth=2, cap=500)
+    more = opdt.rashomon_set(train.X, train.y, within=0.02, w=10.0, max_depth=2, limit=500)
     wait_for(lambda: text_of(page, "alternatives-facts") == more.facts())
     click(page, "alternatives-next")
     total = len(more.patterns)

@@ -152,7 +152,7 @@ def pin_the_rule(expert: Expert, rule: Rule) -> None:
     page = expert.page
     train = expert.train
     found = opdt.rashomon_set(
-        train.X, train.y, within=0.1, cap=MAX_ALTERNATIVES, **expert.work.arguments()
+        train.X, train.y, within=0.1, limit=MAX_ALTERNATIVES, **expert.work.arguments()
     )
     expert.click("ask-alternatives")
     choose(page, "within", "10 %")
