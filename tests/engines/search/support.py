@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, merge, regions, scan, small, wide
+from opdt.engines.search import SearchEngine, Switches, merge, regions, small, table_rows, wide
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -52,7 +52,7 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
         "MANY_LEVELS": 0,
         "BATCH": 500,
     }.items():
-        monkeypatch.setattr(scan, name, value)
+        monkeypatch.setattr(table_rows, name, value)
     monkeypatch.setattr(merge, "LEAST_ROWS", 0)
     monkeypatch.setattr(merge, "WORTH", 1.05)
     monkeypatch.setattr(wide, "WIDE", 2)
