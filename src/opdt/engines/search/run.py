@@ -283,7 +283,7 @@ class Run:
 
     def _vi_value(self) -> float:
         """What the incumbent is worth; without one, what the empty rule is."""
-        if self.incumbent is not None:
+        if self._noted > kernels.NEG:
             return self.problem.vi(self.scores.gain_of(self._noted))
         return 0.0 if self.problem.may_be_empty else float("-inf")
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Entry, Stream
-from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.records import Task
 from opdt.engines.search.rows import Layer, Rows, Step
 from opdt.engines.search.scan_kernels import Asked
@@ -63,7 +62,6 @@ class Scan:
         of the work on few.
         """
         run, rows = self.run, self.rows
-        announce_compilation(kernels.scan_sets)
         if run.switches.seeding:
             rows.seed()
         agenda = Agenda(self._perform, rows.joins)
@@ -95,16 +93,17 @@ class Scan:
         """What counting a set of axes costs, in rows and cells."""
         return self.rows.n_rows + 8 * int(min(step.ladder[0], 30) ** step.size)
 
-    def take(self, layer: Layer, step: Step, found: Whole) -> Iterator[tuple[list[int], int]]:
-        """Offer the rules of some records; those that may hold better ones, with their bounds.
+    def take(self, layer: Layer, step: Step, found: Whole) -> Iterator[tuple[int, list[int], int]]:
+        """Offer the rules of some records; those that may hold better ones, and their bounds.
 
-        A bound is on the value of a rule, the price of its conditions included.
+        Yields the place of a record, the record, and its bound, which is on the value of a rule,
+        the price of its conditions included.
         """
         run, task, size = self.run, step.task, step.size
         offset = run.scores.offset(size)
         pass_of = {int(label): p for p, label in enumerate(task.groups.labels)}
         fits_all = self.sets.fits_all(size)
-        for record in found.tolist():
+        for place, record in enumerate(found.tolist()):
             bound, label, right, wrong = record[: kernels.HEAD]
             rays = tuple(record[kernels.HEAD : kernels.HEAD + size])
             if not fits_all and not run.prepared.fits(rays):
@@ -117,7 +116,7 @@ class Scan:
                 continue
             whole = min(step.most, task.most(bound) + offset)
             if whole >= run.best:
-                yield record, whole
+                yield place, record, whole
 
     def locate(
         self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool

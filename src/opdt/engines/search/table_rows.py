@@ -17,6 +17,7 @@ from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Entry, Halted, Stream, Work
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import LADDER, LEVELS, Axis, AxisMaker, Bins, Levels, as_grid
+from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.rays import fill_levels
 from opdt.engines.search.records import Positions, Task, group_classes, priced_tasks, task_of
@@ -82,6 +83,7 @@ class TableRows(Rows):
         self.n_rows = run.problem.table.n_rows
         self.rays = run.prepared.rays
         self.scan = Scan(run, self)
+        announce_compilation(kernels.scan_sets)
         self._gains: dict[int, tuple[Whole, Whole]] = {}
         self._priced: dict[int, Whole] = {}
         self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
@@ -434,7 +436,7 @@ class TableRows(Rows):
                 scan.sets.rules(size), scan.asked(task, size), run.control, scratch, records,
                 state,
             )  # fmt: skip
-            for record, bound in scan.take(layer, step, records[: state[1]]):
+            for _, record, bound in scan.take(layer, step, records[: state[1]]):
                 if agenda is not None:
                     self._keep(agenda, layer, step, record, bound, alive)
             state[1] = 0
