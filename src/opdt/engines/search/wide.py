@@ -17,7 +17,8 @@ from opdt.engines.search.grid import OTHERS, THIS, Axis
 if TYPE_CHECKING:
     from opdt.engines.search.records import Task
     from opdt.engines.search.rows import Step
-    from opdt.engines.search.table_rows import TableLayer, TableRows
+    from opdt.engines.search.table_layers import TableLayer
+    from opdt.engines.search.table_rows import TableRows
 
 Whole = NDArray[np.int64]
 
@@ -178,7 +179,7 @@ class Wide:
 
     def _seed(self, step: Step) -> None:
         """Count the pairs of the axes that are best alone: a good rule early."""
-        axes = self._rows.best_axes(self._task, self._layer, TRIED // 16)
+        axes = self._rows.layers.best_axes(self._task, self._layer, TRIED // 16)
         n = len(self._layer.axes)
         for a in axes:
             others = np.arange(n)
