@@ -32,8 +32,8 @@ from opdt.scale import (
     discover_partitioned,
     open_scanner,
 )
+from opdt.scale.passes import CountCells, FetchRows, Pass, SiftBoxes
 from opdt.scale.scanner import to_bytes
-from opdt.scale.works import Count, Fetch, Pass, Sift
 from opdt.solution import Budget
 from sections.scale_data import CLASS, TARGET
 
@@ -97,14 +97,14 @@ def kind_of(task: ScanTask) -> str:
 
 def n_sets(task: ScanTask) -> int:
     """Sets of axes whose cells a pass counts."""
-    works = task.works if isinstance(task, Pass) else ()
-    return sum(len(work.sets) for work in works if isinstance(work, Count))
+    parts = task.parts if isinstance(task, Pass) else ()
+    return sum(len(part.sets) for part in parts if isinstance(part, CountCells))
 
 
 def n_boxes(task: ScanTask) -> int:
     """Boxes that a pass refines."""
-    works = task.works if isinstance(task, Pass) else ()
-    return sum(len(work.boxes) for work in works if isinstance(work, (Sift, Fetch)))
+    parts = task.parts if isinstance(task, Pass) else ()
+    return sum(len(part.boxes) for part in parts if isinstance(part, (SiftBoxes, FetchRows)))
 
 
 def tree_seconds() -> float:

@@ -9,16 +9,15 @@ import pyarrow as pa
 import pytest
 
 import opdt
+from opdt.engines.search import rows
 from opdt.errors import UnsupportedProblem
 from opdt.scale import (
-    counting,
+    cutting,
     discover_partitioned,
     driver,
     front,
-    layers,
-    refining,
+    partition_rows,
     seeds,
-    standing,
     summary,
 )
 from scale.partitions import TableScanner, cut, shown
@@ -52,11 +51,10 @@ def compare(table: pa.Table, seed: int, **settings: Any) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few bins and few rows brought back, so that small tables need many passes."""
     ladder = {1: (6,), 2: (5, 9), 3: (4, 6), 4: (3,)}
-    monkeypatch.setattr(layers, "LADDER", ladder)
-    monkeypatch.setattr(counting, "LADDER", ladder)
-    monkeypatch.setattr(counting, "MANY_BOXES", 1)
-    monkeypatch.setattr(refining, "INNER_BINS", {1: 8, 2: 8, 3: 8, 4: 4})
-    monkeypatch.setattr(refining, "FETCHED_ROWS", 40)
+    monkeypatch.setattr(rows, "LADDER", ladder)
+    monkeypatch.setattr(partition_rows, "MANY_BOXES", 1)
+    monkeypatch.setattr(cutting, "INNER_BINS", {1: 8, 2: 8, 3: 8, 4: 4})
+    monkeypatch.setattr(partition_rows, "FETCHED_ROWS", 40)
     monkeypatch.setattr(seeds, "SAMPLE_ROWS", 50)
     monkeypatch.setattr(front, "SAMPLE", 60)
 
@@ -77,14 +75,14 @@ def test_limits_that_bind_have_prices_and_the_same_rule(
     asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     priced: list[bool] = []
-    found = standing.unit_prices
+    found = partition_rows.unit_prices
 
     def spy(*args: Any) -> Any:
         prices = found(*args)
         priced.append(bool(prices))
         return prices
 
-    monkeypatch.setattr(standing, "unit_prices", spy)
+    monkeypatch.setattr(partition_rows, "unit_prices", spy)
     for seed in range(6):
         table = random_rows(900 + seed, 300)
         compare(table, seed, max_depth=2, w=3, constraints=asked)
@@ -122,7 +120,7 @@ def test_three_conditions_that_pairs_rule_out_are_not_missed(
     solutions = []
     for bounded in (True, False):
         if not bounded:  # every set of three features is counted
-            monkeypatch.setattr(counting.PairBounds, "of", lambda *_: None)
+            monkeypatch.setattr(partition_rows.PairBounds, "of", lambda *_: None)
         scanner = TableScanner(parts)
         solutions.append(discover_partitioned(scanner, "y", max_depth=3, w=5))
     assert shown(solutions[0]) == shown(solutions[1])
@@ -161,12 +159,11 @@ class Rare:
 
 
 def test_boxes_shrink_even_where_the_sample_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refining, "FETCHED_ROWS", 3)
+    monkeypatch.setattr(partition_rows, "FETCHED_ROWS", 3)
     monkeypatch.setattr(front, "SAMPLE", 12)
     monkeypatch.setattr(front, "LEAST_SAMPLE", 12)
-    monkeypatch.setattr(layers, "LADDER", dict.fromkeys(range(1, 9), (3,)))
-    monkeypatch.setattr(counting, "LADDER", dict.fromkeys(range(1, 9), (3,)))
-    monkeypatch.setattr(refining, "INNER_BINS", dict.fromkeys(range(1, 9), 4))
+    monkeypatch.setattr(rows, "LADDER", dict.fromkeys(range(1, 9), (3,)))
+    monkeypatch.setattr(cutting, "INNER_BINS", dict.fromkeys(range(1, 9), 4))
     table = Rare.rows(400)
     scanner = TableScanner([table])
     there = discover_partitioned(scanner, "y", max_depth=2, w=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdt.engines.base import Outcome, conclude
+from opdt.engines.search.boxes import Box
 from opdt.errors import EngineFailure
 from opdt.problem import Measure
 from opdt.problem.coded import OP_ORDER
@@ -12,20 +13,18 @@ from opdt.problem.problem import rule_order
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.thresholds import readable_threshold
 from opdt.scale import keys
-from opdt.scale.boxes import Box
 from opdt.scale.driver import Stopped
-from opdt.scale.search import PartitionedSearch
-from opdt.scale.standing import Found
-from opdt.scale.works import Fetch, Neighbours, Pass, Work
-from opdt.solution import Solution, Statistics, StopReason
+from opdt.scale.partition_run import Found, PartitionRun
+from opdt.scale.passes import FetchRows, FindNeighbours
+from opdt.solution import Solution, StopReason
 
 # ray and position → the levels next to it: the largest below and the smallest not below
 Next = dict[tuple[int, int], tuple[int, int]]
 
 
-def answer(search: PartitionedSearch) -> Solution:
+def answer(search: PartitionRun) -> Solution:
     """The solution of a search, its rule measured once more on all rows."""
-    found, measure = search.incumbent, None
+    found, measure = search.found, None
     beside: Next = {}
     if search.stopped_by is None:
         try:
@@ -38,18 +37,24 @@ def answer(search: PartitionedSearch) -> Solution:
         measure = _stated(search, found)
     outcome = Outcome(
         None,
-        None if search.stopped_by is None else search.scores.gain_of(search.bound()),
+        None if search.stopped_by is None else _bound(search),
         search.stopped_by or StopReason.FINISHED,
-        tuple(search.trace),
-        Statistics(nodes=search.n_boxes, evaluations=search.n_sets),
+        tuple(search.recorder.points),
+        search.statistics,
     )
     rule = None if found is None else _rule(search, found, beside)
     seconds = search.driver.clock.elapsed()
     return conclude("search", search.problem, rule, measure, outcome, seconds)
 
 
+def _bound(search: PartitionRun) -> int:
+    """A gain that no rule exceeds; where only ties were still to be decided, that of the best."""
+    bound = search.bound()
+    return search.scores.gain_of(search.reached) if bound is None else bound
+
+
 def _first(
-    search: PartitionedSearch, candidates: list[Found]
+    search: PartitionRun, candidates: list[Found]
 ) -> tuple[Found | None, Measure | None, Next]:
     """The first of the best rules, with its counts, from one more pass."""
     if not candidates:
@@ -61,17 +66,14 @@ def _first(
         if search.rays[ray].op.is_threshold
     }))  # fmt: skip
     boxes = tuple(
-        Box(0, f.label, f.rays, tuple(at - 1 for at in f.spots), f.spots, 0) for f in candidates
+        Box(0, f.label, f.rays, tuple(at - 1 for at in f.spots), f.spots) for f in candidates
     )
-    works: list[Work] = [Fetch(boxes, search.question.n_classes), Neighbours(spots)]
-    task = Pass(search.question.coder, search.rays, tuple(works))
-    parts = search.driver.run(task)
-    near = task.part(parts, 1)
+    covers, near = search.ask(FetchRows(boxes, search.question.n_classes), FindNeighbours(spots))
     beside = {
         spot: (int(near["below"][at]), int(near["above"][at])) for at, spot in enumerate(spots)
     }
     ranked = []
-    for found, cover in zip(candidates, task.part(parts, 0)["always"], strict=True):
+    for found, cover in zip(candidates, covers["always"], strict=True):
         factors = search.factors[found.label]
         value = int((factors * cover).sum()) + search.scores.offset(len(found.rays))
         if value != found.value:
@@ -89,9 +91,7 @@ def _first(
     return first, measure, beside
 
 
-def _key(
-    search: PartitionedSearch, found: Found, measure: Measure, beside: Next
-) -> tuple[Any, ...]:
+def _key(search: PartitionRun, found: Found, measure: Measure, beside: Next) -> tuple[Any, ...]:
     """`Problem.key`, with levels of rows in the place of codes: both are in the same order."""
     rays = [search.rays[ray] for ray in found.rays]
     places: list[tuple[int, tuple[int, ...]]] = []
@@ -106,7 +106,7 @@ def _key(
     return rule_order(measure, places, found.label)
 
 
-def _stated(search: PartitionedSearch, found: Found) -> Measure:
+def _stated(search: PartitionRun, found: Found) -> Measure:
     """Gain, coverage and errors of the incumbent, worked out from its value.
 
     Without errors in the value, only the gain is known: then nothing is said of the others.
@@ -121,7 +121,7 @@ def _stated(search: PartitionedSearch, found: Found) -> Measure:
     return Measure(gain, right + errors, errors)
 
 
-def _rule(search: PartitionedSearch, found: Found, beside: Next) -> Rule:
+def _rule(search: PartitionRun, found: Found, beside: Next) -> Rule:
     """The rule with names and readable thresholds.
 
     Where a limit cut the search short, the values next to a threshold are not known, and it is

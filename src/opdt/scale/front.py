@@ -21,12 +21,12 @@ from opdt.rules.lazy import check_lazy, lazy_kind
 from opdt.scale.answer import answer
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
+from opdt.scale.partition_run import PartitionRun
 from opdt.scale.prices import PartitionedPricer
 from opdt.scale.question import Question, Wishes
 from opdt.scale.roles import settle, survey_pieces
 from opdt.scale.scanner import Parts, Scanner
 from opdt.scale.schema import Schema, agree
-from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Plan, Table
@@ -165,8 +165,8 @@ def discover_partitioned(
     plan = question.problem.noted(plan)
     if objective == "precision":
         return replace(_most_precise(question, summary, driver, chosen), plan=plan)
-    search = PartitionedSearch(question, driver, chosen)
-    search.run()
+    search = PartitionRun(question, driver, chosen)
+    search.search()
     return replace(_told(answer(search), question, driver), objective=objective, plan=plan)
 
 

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.grid import (
-    LADDER,
     LEVELS,
     Axis,
-    Grid,
     as_grid,
     bin_edges,
     level_axis,
@@ -21,10 +19,11 @@ from opdt.engines.search.grid import (
 )
 from opdt.engines.search.rays import Rays
 from opdt.engines.search.records import Positions
+from opdt.engines.search.rows import Layer
 from opdt.rules import Op
 from opdt.scale.keys import MISSING
+from opdt.scale.passes import Binning
 from opdt.scale.question import Question
-from opdt.scale.works import Binning
 from opdt.table import Kind
 
 Whole = NDArray[np.int64]
@@ -32,22 +31,21 @@ LAST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
-    """The axes of rules of `size` conditions; positions are levels as in `opdt.scale.works`.
+class PartitionLayer(Layer):
+    """The axes of rules of `size` conditions; positions are levels as in `opdt.scale.passes`.
 
     `extents` (n_axes,) are the bins of each axis, with that of missing values where there are any.
     """
 
     size: int
-    axes: list[Axis]
     binnings: tuple[Binning, ...]
-    grid: Grid
     extents: Whole
-    positions: Positions
 
     @classmethod
-    def of(cls, question: Question, sample: dict[int, Whole], size: int, step: int) -> Layer:
-        """Axes for all features that some ray uses, in bins of a step of `LADDER`."""
+    def of(
+        cls, question: Question, sample: dict[int, Whole], size: int, bins: int
+    ) -> PartitionLayer:
+        """Axes for all features that some ray uses, in at most so many bins."""
         rays = question.prepared.rays
         members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
@@ -56,7 +54,7 @@ class Layer:
         binnings: list[Binning] = []
         for feature, own in members.items():
             if question.schema.features[feature].kind is Kind.NUMERIC:
-                made = iter([_ordered(question, sample[feature], feature, own, size, step)])
+                made = iter([_ordered(question, sample[feature], feature, own, bins)])
             else:
                 made = _levels(question, feature, own, size)
             for axis, binning in made:
@@ -65,7 +63,7 @@ class Layer:
         missing = [bool(question.absent[axis.feature]) for axis in axes]
         grid = as_grid(axes, np.empty((len(axes), 0), np.uint8), missing)
         positions = Positions(axes, rays.rays, *_ends(question))
-        return cls(size, axes, tuple(binnings), grid, grid.n_bins + grid.missing, positions)
+        return cls(axes, grid, positions, size, tuple(binnings), grid.n_bins + grid.missing)
 
     def covered(self, ray: int, place: int, *, loosest: bool) -> slice | Whole:
         """Bins that a ray covers with a threshold in a place: at most (`loosest`), or at least."""
@@ -113,11 +111,10 @@ def _levels(
 
 
 def _ordered(
-    question: Question, sample: Whole, feature: int, members: list[int], size: int, step: int
+    question: Question, sample: Whole, feature: int, members: list[int], bins: int
 ) -> tuple[Axis, Binning]:
     """The axis of a numeric feature, whose bins begin at keys."""
     rays: Rays = question.prepared.rays
-    bins = LADDER[size][step]
     ends, few = question.ranges[feature], question.values[feature]
     if not len(ends):
         return ordered_axis(rays, feature, members, np.zeros(1, np.int64)), Binning(

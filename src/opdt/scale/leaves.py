@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search import boxes, kernels
+from opdt.engines.search import kernels
+from opdt.engines.search.boxes import Box
+from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.regions import Region, Regions
 from opdt.errors import EngineFailure
-from opdt.scale.boxes import Box
+from opdt.scale.scanner import Parts
 
 if TYPE_CHECKING:
-    from opdt.scale.standing import Standing
+    from opdt.scale.partition_run import PartitionRun
 
 Whole = NDArray[np.int64]
 
@@ -22,10 +24,10 @@ Whole = NDArray[np.int64]
 class Judge:
     """The host of one leaf's region: it begins with the best value known, and keeps its own."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self.switches = standing, standing.switches
-        self.problem, self.scores, self.limits = standing.problem, standing.scores, standing.limits
-        self.control = standing.control.copy()
+    def __init__(self, run: PartitionRun) -> None:
+        self._run, self.switches = run, run.switches
+        self.problem, self.scores, self.limits = run.problem, run.scores, run.limits
+        self.control = run.control.copy()
         self.reached: int | None = None
 
     @property
@@ -35,7 +37,7 @@ class Judge:
 
     def expired(self) -> bool:
         """Never: where a limit is reached, the driver stops the search."""
-        self._standing.driver.check()
+        self._run.driver.check()
         return False
 
     def offer(self, value: int, label: int, rays: tuple[int, ...], hint: Any = None) -> None:
@@ -58,12 +60,15 @@ class Leaf:
 
     @classmethod
     def of(
-        cls, standing: Standing, box: Box, levels: Whole, classes: NDArray[np.uint8],
-        weights: Whole, always: Whole,
+        cls, run: PartitionRun, box: Box, rows: Parts, always: Whole, factors: Whole,
+        price: UnitPrice,
     ) -> Leaf:  # fmt: skip
-        """The leaf of a box: its undecided rows, and the class weights of those always covered."""
+        """The leaf of a box: its undecided rows, and the class weights of those always covered.
+
+        `factors` (n_classes,) are the values of a unit of weight, with the `price` of limits.
+        """
         label, k = box.label, len(box.rays)
-        factors, price = standing.priced[label], standing.price(label)
+        levels, classes, weights = rows["levels"], rows["groups"], rows["weights"]
         ranks = np.empty((k, len(classes)), np.int32)
         values: list[Whole] = []
         for d, high in enumerate(box.high):
@@ -82,13 +87,13 @@ class Leaf:
             np.zeros(k, np.int64), tops, ranks, factors[classes] * weights, weights,
             weights * (classes != label), np.array(fixed, np.int64), price,
         )  # fmt: skip
-        return cls(box, region, tuple(values), Judge(standing))
+        return cls(box, region, tuple(values), Judge(run))
 
     @property
-    def _local(self) -> boxes.Box:
+    def _local(self) -> Box:
         """The box in numbers of levels."""
         box, tops = self.box, tuple(self.region.tops.tolist())
-        return boxes.Box(box.bound, box.label, box.rays, tuple(0 for _ in tops), tops)
+        return Box(box.bound, box.label, box.rays, tuple(0 for _ in tops), tops)
 
     def settle(self) -> int | None:
         """The best value of the box if it reaches the best known, else None."""

@@ -15,9 +15,9 @@ from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.scale.answer import answer
 from opdt.scale.driver import Driver
+from opdt.scale.partition_run import PartitionRun
 from opdt.scale.question import Question
 from opdt.scale.scanner import Parts
-from opdt.scale.search import PartitionedSearch
 from opdt.solution import Progress, Solution, StopReason
 
 
@@ -58,7 +58,7 @@ class PartitionedPricer:
         self.work = SolveCounts()
         self.stopped_by: StopReason | None = None
         self.told: Callable[[Progress], Progress] | None = None
-        self.search: PartitionedSearch | None = None
+        self.search: PartitionRun | None = None
 
     @property
     def highest(self) -> Fraction:
@@ -90,8 +90,8 @@ class PartitionedPricer:
             limits["min_precision"] = min_precision
         wishes = replace(self._question.wishes, w=w, constraints=replace(asked, **limits))
         question = Question(self._question.schema, self._summary, wishes)
-        self.search = PartitionedSearch(question, self._driver, self._switches)
-        self.search.run()
+        self.search = PartitionRun(question, self._driver, self._switches)
+        self.search.search()
         solution = answer(self.search)
         self.work.solves += 1
         self.work.nodes += solution.statistics.nodes

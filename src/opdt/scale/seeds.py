@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from opdt.engines.search import SearchEngine
+from opdt.engines.search.boxes import Box
 from opdt.rules import Condition, Op, Rule
-from opdt.scale.boxes import Box
 from opdt.scale.keys import key_of
-from opdt.scale.standing import Standing
+from opdt.scale.partition_run import PartitionRun
 from opdt.solution import Budget
 
 SAMPLE_ROWS = 20_000  # rows of the sample that are solved in memory
@@ -14,41 +14,41 @@ SECONDS = 10.0  # that this may take
 N_SEEDS = 9
 
 
-def seeds(standing: Standing) -> tuple[Box, ...]:
+def seeds(run: PartitionRun) -> tuple[Box, ...]:
     """The best rules of the sample, as boxes of one position."""
-    problem = standing.question.sample_problem(SAMPLE_ROWS)
+    problem = run.question.sample_problem(SAMPLE_ROWS)
     if problem is None:
         return ()
-    clock = standing.driver.clock
+    clock = run.driver.clock
     seconds = min(SECONDS, max(0.0, clock.remaining() / 10))
     solution = SearchEngine().solve(
         problem, Budget(time_limit=seconds, n_jobs=clock.budget.n_jobs, cancel=clock.budget.cancel)
     )
     rules = [solution.rule, *(point.rule for point in reversed(solution.trace))]
-    boxes = [_box_of(standing, rule) for rule in dict.fromkeys(rules[:N_SEEDS]) if rule is not None]
+    boxes = [_box_of(run, rule) for rule in dict.fromkeys(rules[:N_SEEDS]) if rule is not None]
     return tuple(box for box in boxes if box is not None)
 
 
-def _box_of(standing: Standing, rule: Rule) -> Box | None:
+def _box_of(run: PartitionRun, rule: Rule) -> Box | None:
     """The box that holds just this rule; None where the rule is not one of the problem's."""
     spots: dict[int, int] = {}
     for condition in rule.conditions:
-        spots.update(_spots_of(standing, condition))
+        spots.update(_spots_of(run, condition))
     rays = tuple(sorted(spots))
-    if len(rays) < len(rule.conditions) or not standing.question.prepared.fits(rays) or not rays:
+    if len(rays) < len(rule.conditions) or not run.question.prepared.fits(rays) or not rays:
         return None
-    classes = standing.problem.table.classes.tolist()
+    classes = run.problem.table.classes.tolist()
     high = tuple(spots[ray] for ray in rays)
     low = tuple(at - 1 for at in high)
-    return Box(0, classes.index(rule.label), rays, low, high, 0)
+    return Box(0, classes.index(rule.label), rays, low, high)
 
 
-def _spots_of(standing: Standing, condition: Condition) -> dict[int, int]:
+def _spots_of(run: PartitionRun, condition: Condition) -> dict[int, int]:
     """The ray of a condition, and its position there."""
-    schema = standing.question.schema
+    schema = run.question.schema
     feature = [layout.name for layout in schema.features].index(condition.feature)
-    levels = standing.problem.table.columns[feature].values.tolist()
-    for index, ray in enumerate(standing.rays):
+    levels = run.problem.table.columns[feature].values.tolist()
+    for index, ray in enumerate(run.rays):
         if (ray.feature, ray.op) != (feature, condition.op):
             continue
         if ray.op.is_threshold:

@@ -9,7 +9,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, merge, regions, scan, small, wide
+from opdt.engines.search import (
+    SearchEngine,
+    Switches,
+    merge,
+    regions,
+    small,
+    table_boxes,
+    table_layers,
+    table_rows,
+    wide,
+)
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -44,15 +54,12 @@ def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
         "MOST_ALIVE": 5,
     }.items():
         monkeypatch.setattr(regions, name, value)
-    for name, value in {
-        "LADDER": dict.fromkeys(sizes, (2, 4)),
-        "INTERVALS": dict.fromkeys(sizes, (2, 3)),
-        "AT_ONCE": 2,
-        "LEVELS": dict.fromkeys(sizes, 2),
-        "MANY_LEVELS": 0,
-        "BATCH": 500,
-    }.items():
-        monkeypatch.setattr(scan, name, value)
+    monkeypatch.setattr(table_rows, "LADDER", dict.fromkeys(sizes, (2, 4)))
+    monkeypatch.setattr(table_rows, "INTERVALS", dict.fromkeys(sizes, (2, 3)))
+    monkeypatch.setattr(table_rows, "BATCH", 500)
+    monkeypatch.setattr(table_layers, "LEVELS", dict.fromkeys(sizes, 2))
+    monkeypatch.setattr(table_layers, "MANY_LEVELS", 0)
+    monkeypatch.setattr(table_boxes, "AT_ONCE", 2)
     monkeypatch.setattr(merge, "LEAST_ROWS", 0)
     monkeypatch.setattr(merge, "WORTH", 1.05)
     monkeypatch.setattr(wide, "WIDE", 2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opdt.datasets import planted_rule
-from opdt.engines.search import SearchEngine, Switches, regions, scan
+from opdt.engines.search import SearchEngine, Switches, regions, table_layers
 from opdt.engines.search.grid import LEVELS
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget, Solution, Status
@@ -153,7 +153,7 @@ def test_a_category_of_more_levels_than_a_byte_counts(missing: bool) -> None:
 def test_two_conditions_on_a_category_in_several_axes(
     missing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "LEVELS", dict.fromkeys(LEVELS, 3))
+    monkeypatch.setattr(table_layers, "LEVELS", dict.fromkeys(LEVELS, 3))
     table = of_many_levels(9, missing=missing)
     for limit in ({}, {"max_errors": 20}, {"once": True}):
         asked = Constraints(missing_conditions=missing, **limit)

@@ -6,51 +6,74 @@ import heapq
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from typing import Any
 
 # How often the caller looks at the clock, the cancel flag and the progress callback, in seconds.
 HEARTBEAT = 0.02
 
 Work = Callable[[int], None]
+Entry = Any  # a piece of work, or what the one who performs it takes for one
 
 
 class Halted(Exception):
     """The run was halted in the middle of a piece of work, which therefore stays open."""
 
 
-class Agenda:
-    """Pieces of work with bounds on what they may find; the largest bound is worked on first.
+class Stream:
+    """Entries of one bound that are only made when their turn comes."""
 
-    A piece of work gets the number of its thread and may put further pieces on the agenda. Its own
-    bound stands until it is done, so that the largest bound of what is open is a bound on
-    everything at any moment.
+    def __init__(self, bound: int, entries: Iterator[Entry], size: int) -> None:
+        self.bound, self.size = bound, size
+        self._entries, self._lock = entries, threading.Lock()
+
+    def next(self) -> Entry | None:
+        """The next entry; None where there is none left."""
+        with self._lock:
+            return next(self._entries, None)
+
+
+def _work(slot: int, entries: list[Entry]) -> None:
+    for entry in entries:
+        entry(slot)
+
+
+def _alone(entries: list[Entry], entry: Entry) -> bool:
+    return not entries
+
+
+class Agenda:
+    """What is to be done, with bounds on what it may find; the largest bound comes first.
+
+    The bound of an entry stands until it is done, so that the largest bound of what is open is a
+    bound on everything at any moment. Doing it may put further entries on the agenda.
+
+    Parameters
+    ----------
+    perform : callable, optional
+        Does some entries, given the number of its thread. By default entries are pieces of work,
+        which are called with that number.
+    joins : callable, optional
+        Whether an entry is done together with some that were taken; by default each is done alone.
     """
 
-    def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Work]] = []
+    def __init__(
+        self,
+        perform: Callable[[int, list[Entry]], None] = _work,
+        joins: Callable[[list[Entry], Entry], bool] = _alone,
+    ) -> None:
+        self._perform, self._joins = perform, joins
+        self._heap: list[tuple[int, int, Entry]] = []
         self._active: dict[int, int] = {}  # bounds of the work under way, by its number
         self._numbers = count()
         self._changed = threading.Condition()
         self._failures: list[BaseException] = []
         self.done = 0
 
-    def add(self, bound: int, work: Work) -> None:
-        """Put a piece of work on the agenda."""
+    def add(self, bound: int, entry: Entry) -> None:
+        """Put an entry on the agenda."""
         with self._changed:
-            heapq.heappush(self._heap, (-bound, next(self._numbers), work))
+            heapq.heappush(self._heap, (-bound, next(self._numbers), entry))
             self._changed.notify()
-
-    def add_stream(self, bound: int, works: Iterator[Work]) -> None:
-        """Put pieces on the agenda that are only made when their turn comes."""
-        lock = threading.Lock()
-
-        def advance(slot: int) -> None:
-            with lock:
-                work = next(works, None)
-            if work is not None:
-                self.add(bound, advance)
-                work(slot)
-
-        self.add(bound, advance)
 
     @property
     def share(self) -> float:
@@ -140,23 +163,39 @@ class Agenda:
                 self._changed.wait(HEARTBEAT)
                 if halted():
                     return False
-            bound, number, work = heapq.heappop(self._heap)
-            if -bound < least():
-                self._heap.clear()  # nothing that is left has a larger bound
-                return True
-            self._active[number] = -bound
+            taken, entries = self._take(least())
+        if not entries:
+            return True
         try:
-            work(slot)
+            self._perform(slot, entries)
         except Halted:
             return False
         if halted():
             return False  # what was halted half-way stays open
         with self._changed:
-            del self._active[number]
-            self.done += 1
+            for number in taken:
+                del self._active[number]
+            self.done += len(taken)
             if not self._active and not self._heap:
                 self._changed.notify_all()
         return True
+
+    def _take(self, least: int) -> tuple[list[int], list[Entry]]:
+        """The entries that are done next, which become active, and their numbers."""
+        taken: list[int] = []
+        entries: list[Entry] = []
+        while self._heap:
+            bound, number, entry = self._heap[0]
+            if -bound < least:
+                self._heap.clear()  # nothing that is left has a larger bound
+            elif self._joins(entries, entry):
+                heapq.heappop(self._heap)
+                self._active[number] = -bound
+                taken.append(number)
+                entries.append(entry)
+            else:
+                break
+        return taken, entries
 
 
 def run_tasks(

@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 
 class Box(NamedTuple):
-    """Rays with ranges of positions low < position <= high that may hold the optimum."""
+    """Rays with ranges of positions low < position <= high that may hold the optimum.
+
+    `rows` is, where the rows are not at hand, the largest possible number of those that some
+    positions of the box cover and others do not.
+    """
 
     bound: int
     label: int
     rays: tuple[int, ...]
     low: tuple[int, ...]
     high: tuple[int, ...]
+    rows: int = 0
 
 
 def is_most_of(part: Box, box: Box) -> bool:

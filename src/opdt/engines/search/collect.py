@@ -28,6 +28,7 @@ from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.small import Sweep
+from opdt.engines.search.table_rows import TableRows
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
 
@@ -74,19 +75,19 @@ class Gather(Run):
         self.control[kernels.BEST] = least
         self.found: Found = {}
         self.overflowed = False
-        self._most = most
+        self._most_sets = most
 
     @cached_property
     def method(self) -> Sweep | Scan:
         """How sets are found: on rows, or on cells."""
-        return Scan(self) if self.is_large else _Sweep(self)
+        return TableRows(self).scan if self.is_large else _Sweep(self)
 
     def offer(self, value: int, label: int, rays: tuple[int, ...], hint: Box | None = None) -> None:
         """Keep a set of rays that reaches the value."""
         key = label, tuple(sorted(rays))
         with self._lock:
             self.found[key] = max(value, self.found.get(key, value))
-            if len(self.found) > self._most:
+            if len(self.found) > self._most_sets:
                 self.overflowed = True
                 self.halt()
 

@@ -22,6 +22,7 @@ from opdt.engines.search.rays import RayPlan, Rays
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.small import Sweep
+from opdt.engines.search.table_rows import TableRows
 from opdt.problem import CodedRule, Problem
 from opdt.solution import Clock, Statistics, StopReason
 
@@ -124,7 +125,7 @@ class Run:
         self.control = np.array([lowest, 0], np.int64)
         self.recorder = Recorder(problem, clock)
         self.stopped_by: StopReason | None = None
-        self._hint: tuple[int, Box] | None = None  # where the first of the winners lies
+        self.hint: Box | None = None  # where the first of the winners lies
         self.winners: set[tuple[int, tuple[int, ...]]] = set()
         self.reached = kernels.NEG  # the value of the winners
         self._noted = kernels.NEG  # the value of the incumbent
@@ -155,7 +156,7 @@ class Run:
     @cached_property
     def method(self) -> Sweep | Scan:
         """How rules of one condition and more are settled: on rows, or on cells."""
-        return Scan(self) if self.is_large else Sweep(self)
+        return TableRows(self).scan if self.is_large else Sweep(self)
 
     # -- what is known -----------------------------------------------------------------------
 
@@ -233,7 +234,7 @@ class Run:
         with self._lock:
             if value > self.reached:
                 self.winners.clear()
-                self._hint = None if hint is None else (label, hint)
+                self.hint = hint
                 self.reached = value
                 # a kernel may have written a lower best over a higher one: put it right
                 self.control[kernels.BEST] = max(value, self.best)
@@ -248,13 +249,12 @@ class Run:
         In a hurry any rule of the value will do. If time runs out meanwhile, the incumbent stays.
         """
         with self._lock:
-            winners, value, hint = set(self.winners), self.reached, self._hint
+            winners, value, hint = set(self.winners), self.reached, self.hint
         if not winners or (hurry and value <= self._noted):
             return
         try:
-            if hurry and hint is not None and isinstance(self.method, Scan):
-                winners = {(hint[0], hint[1].rays)}
-                self.method.hint = hint[1]
+            if hurry and hint is not None:
+                winners = {(hint.label, hint.rays)}
             rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
         except Expired:
             if not hurry and self.stopped_by is None:
@@ -283,7 +283,7 @@ class Run:
 
     def _vi_value(self) -> float:
         """What the incumbent is worth; without one, what the empty rule is."""
-        if self.incumbent is not None:
+        if self._noted > kernels.NEG:
             return self.problem.vi(self.scores.gain_of(self._noted))
         return 0.0 if self.problem.may_be_empty else float("-inf")
 

@@ -16,7 +16,9 @@ from opdt.engines.search.grid import OTHERS, THIS, Axis
 
 if TYPE_CHECKING:
     from opdt.engines.search.records import Task
-    from opdt.engines.search.scan import Layer, Scan, Step
+    from opdt.engines.search.rows import Step
+    from opdt.engines.search.table_layers import TableLayer
+    from opdt.engines.search.table_rows import TableRows
 
 Whole = NDArray[np.int64]
 
@@ -31,18 +33,18 @@ TRIED = 64  # pairs counted at once, the best first, before the others are looke
 class Wide:
     """The pairs of axes of one task that can be kept as bits."""
 
-    def __init__(self, scan: Scan, task: Task, layer: Layer) -> None:
-        self._scan, self._task, self._layer = scan, task, layer
+    def __init__(self, rows: TableRows, task: Task, layer: TableLayer) -> None:
+        self._rows, self._task, self._layer = rows, task, layer
         self.eligible = np.array([self._bins_of(axis) > 0 for axis in layer.axes], bool)
         self._classes: list[BitAxes] | None = None
         self._packing = threading.Lock()
 
     @staticmethod
-    def pays(scan: Scan, task: Task, n_axes: int) -> bool:
+    def pays(rows: TableRows, task: Task, n_axes: int) -> bool:
         """Whether bits are worth their while, and can be used at all."""
         groups = task.groups
         return (
-            scan.run.switches.bits
+            rows.run.switches.bits
             and n_axes >= WIDE
             and len(groups.starts) == 3
             and groups.weights.size == 0
@@ -51,7 +53,7 @@ class Wide:
 
     def _bins_of(self, axis: Axis) -> int:
         """Bins of the axis as bits; 0 where bits cannot say what its rays cover."""
-        column = self._scan.rays.columns[axis.feature]
+        column = self._rows.rays.columns[axis.feature]
         if axis.edges is None:
             plain = all(how in (THIS, OTHERS) for _, how, _, _ in axis.singles)
             return 2 if plain and axis.n_bins <= FEW_BINS else 0
@@ -72,7 +74,7 @@ class Wide:
 
     def _packed(self) -> list[BitAxes]:
         classes: list[BitAxes] = []
-        run, starts = self._scan.run, self._task.groups.starts
+        run, starts = self._rows.run, self._task.groups.starts
         split = int(starts[1] + 63) // 64
         n_words = split + int(starts[2] - starts[1] + 63) // 64
         by_shape: dict[tuple[int, bool], list[int]] = {}
@@ -111,7 +113,7 @@ class Wide:
         Limits on rows are left to the counting of cells.
         """
         settled = np.zeros(len(self._layer.axes), bool)
-        if self._scan.run.problem.constraints.bounds_rows:
+        if self._rows.run.problem.constraints.bounds_rows:
             return settled
         for own in self.classes:
             ordered = np.array([self._layer.axes[a].edges is not None for a in own.axes])
@@ -126,7 +128,7 @@ class Wide:
 
     def _offer_singles(self, own: BitAxes, covered: Whole, step: int, *, down: bool) -> None:
         """Offer one condition on each of some axes; `covered` (2, n_axes) rows of each group."""
-        scan, groups = self._scan, self._task.groups
+        scan, groups = self._rows.scan, self._task.groups
         offset = scan.run.scores.offset(1)
         for p, label in enumerate(groups.labels.tolist()):
             right, wrong = covered[groups.right[p]], covered[1 - groups.right[p]]
@@ -177,13 +179,13 @@ class Wide:
 
     def _seed(self, step: Step) -> None:
         """Count the pairs of the axes that are best alone: a good rule early."""
-        axes = self._scan.best_axes(self._task, self._layer, TRIED // 16)
+        axes = self._rows.layers.best_axes(self._task, self._layer, TRIED // 16)
         n = len(self._layer.axes)
         for a in axes:
             others = np.arange(n)
             others = others[others != a]
             sets = np.sort(np.column_stack([np.full(n - 1, a), others]), axis=1)
-            self._scan.count_now(None, step, sets)
+            self._rows.count_now(None, step, sets)
 
     def _bounding(
         self,
@@ -195,7 +197,7 @@ class Wide:
         begin: int,
         end: int,
     ) -> Work:
-        scan, task = self._scan, self._task
+        scan, task = self._rows.scan, self._task
         shape = (one.words.shape[0] + 1, two.words.shape[0] + 1)
         largest = int(max(task.groups.plus.max(), task.groups.minus.max(), 1))
 
@@ -218,17 +220,17 @@ class Wide:
 
     def _follow(self, agenda: Agenda, step: Step, found: Whole, bounds: Whole) -> None:
         """Count the best of the pairs found at once; put the others on the agenda."""
-        scan, task = self._scan, self._task
+        rows, scan, task = self._rows, self._rows.scan, self._task
         found = np.sort(found, axis=1)
         kept = found[:, 0] != found[:, 1]
         order = np.argsort(-bounds[kept], kind="stable")
         found, bounds = found[kept][order], bounds[kept][order]
         while len(found) and not scan.run.halted():
             best = scan.run.best
-            scan.count_now(agenda, step, found[:TRIED])
+            rows.count_now(agenda, step, found[:TRIED])
             found, bounds = found[TRIED:], bounds[TRIED:]
             alive = bounds >= scan.need(task, 2)
             found, bounds = found[alive], bounds[alive]
             if scan.run.best == best:
                 break
-        scan.count_later(agenda, step, found, bounds)
+        rows.count_later(agenda, step, found, bounds)

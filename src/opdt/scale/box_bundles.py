@@ -1,4 +1,7 @@
-"""Boxes of positions that may hold the optimum, and which rows can lie in them."""
+"""Boxes that share rays, so that rows outside all of them are passed over at once.
+
+Positions are compared with levels: a row is covered where level >= position.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.search.boxes import Box
+
 Whole = NDArray[np.int64]
 
 
-class Box(NamedTuple):
-    """A box of `opdt.engines.search.boxes`, whose positions are levels, and its undecided rows.
-
-    `rows` is the largest possible number of rows that some positions of the box cover and
-    others do not. Positions are compared with levels: a row is covered where level >= position.
-    """
-
-    bound: int
-    label: int
-    rays: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    rows: int
-
-
-class Herd(NamedTuple):
+class BoxBundle(NamedTuple):
     """Boxes that share one or two rays: rows outside all of them there are passed over at once."""
 
     gate: tuple[int, ...]  # the shared rays
@@ -46,7 +36,7 @@ class Herd(NamedTuple):
         return rows, levels[own[:, None], rows]
 
 
-def herds(boxes: Sequence[Box]) -> Iterator[Herd]:
+def bundle_boxes(boxes: Sequence[Box]) -> Iterator[BoxBundle]:
     """Boxes put together by the pair of rays that they have in common with most others."""
     pairs = [list(combinations(box.rays, min(2, len(box.rays)))) for box in boxes]
     number = Counter(pair for own in pairs for pair in own)
@@ -57,4 +47,4 @@ def herds(boxes: Sequence[Box]) -> Iterator[Herd]:
         mine = [boxes[b] for b in places]
         low = tuple(min(box.low[box.rays.index(ray)] for box in mine) for ray in gate)
         rays = tuple(sorted({ray for box in mine for ray in box.rays}))
-        yield Herd(gate, low, rays, tuple(places))
+        yield BoxBundle(gate, low, rays, tuple(places))

@@ -1,4 +1,4 @@
-"""What one pass does with the rows: count cells, sift boxes, bring rows back, find neighbours."""
+"""Passes over the rows, and their parts: count cells, sift boxes, bring rows back."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from opdt.engines.search.boxes import Box
 from opdt.engines.search.rays import Ray
 from opdt.engines.search.scan_kernels import Scratch
 from opdt.errors import InputError
 from opdt.rules import Op
 from opdt.scale import kernels
-from opdt.scale.boxes import Box, Herd, herds
+from opdt.scale.box_bundles import BoxBundle, bundle_boxes
 from opdt.scale.keys import MISSING, Coded, Coder, slices
 from opdt.scale.scanner import Parts, ScanTask
 
@@ -63,7 +64,7 @@ class Binning:
     look_up: NDArray[np.uint8] | None = None
 
     def bins(self, coded: Coded) -> NDArray[np.uint8]:
-        """The bin of each row; worked out once, though several works may ask."""
+        """The bin of each row; worked out once, though several parts may ask."""
         if id(self) not in coded.memo:
             coded.memo[id(self)] = self._bins(coded.keys[self.feature])
         return coded.memo[id(self)]
@@ -78,7 +79,7 @@ class Binning:
         return out
 
 
-class Work(ABC):
+class PassPart(ABC):
     """A part of a pass."""
 
     features: frozenset[int] = frozenset()  # whose keys it needs
@@ -103,7 +104,7 @@ class Work(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Count(Work):
+class CountCells(PassPart):
     """Weights of the groups of classes in the cells of some sets of axes.
 
     `axes` are those of a layer, `extents` (n_axes,) their bins with that of missing values, `sets`
@@ -169,7 +170,7 @@ class Count(Work):
 
 
 @dataclass(frozen=True, eq=False)
-class Sift(Work):
+class SiftBoxes(PassPart):
     """Mass, loss and rows of finer cells inside boxes."""
 
     boxes: tuple[Box, ...]
@@ -192,8 +193,8 @@ class Sift(Work):
 
     def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
         """Count the rows in the cells of every box."""
-        for herd, *plan in self._plans:
-            rows, near = herd.near(levels, place)
+        for bundle, *plan in self._plans:
+            rows, near = bundle.near(levels, place)
             if len(rows):
                 kernels.sift(
                     near, *plan, coded.groups[rows], coded.weights[rows], parts["mass"],
@@ -202,35 +203,35 @@ class Sift(Work):
 
     @cached_property
     def _plans(self) -> list[tuple[Any, ...]]:
-        """The boxes of each herd as the arrays that the kernel takes."""
+        """The boxes of each bundle as the arrays that the kernel takes."""
         sizes = [self.sizes(b) for b in range(len(self.boxes))]
         ends = np.cumsum([size.prod() for size in sizes])
-        return [(herd, *self._plan(herd, sizes, ends)) for herd in herds(self.boxes)]
+        return [(bundle, *self._plan(bundle, sizes, ends)) for bundle in bundle_boxes(self.boxes)]
 
-    def _plan(self, herd: Herd, all_sizes: list[Whole], ends: Whole) -> tuple[Any, ...]:
-        n, k = len(herd.members), max(len(self.boxes[b].rays) for b in herd.members)
+    def _plan(self, bundle: BoxBundle, all_sizes: list[Whole], ends: Whole) -> tuple[Any, ...]:
+        n, k = len(bundle.members), max(len(self.boxes[b].rays) for b in bundle.members)
         rays, low, high, strides = (np.zeros((n, k), np.int64) for _ in range(4))
         starts = np.zeros((n, k + 1), np.int64)
         at = 0
-        for row, b in enumerate(herd.members):
+        for row, b in enumerate(bundle.members):
             box, sizes = self.boxes[b], all_sizes[b]
             d = len(box.rays)
-            rays[row, :d] = [herd.rays.index(ray) for ray in box.rays]
+            rays[row, :d] = [bundle.rays.index(ray) for ray in box.rays]
             low[row, :d], high[row, :d] = box.low, box.high
             strides[row, :d] = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
             starts[row, : d + 1] = at + np.append(0, np.cumsum(sizes + 1))
             at = int(starts[row, d])
-        boxes = [self.boxes[b] for b in herd.members]
+        boxes = [self.boxes[b] for b in bundle.members]
         return (
             rays, np.array([len(box.rays) for box in boxes]), low, high,
-            np.concatenate([edges for b in herd.members for edges in self.edges[b]]), starts,
-            strides, np.array([ends[b] - all_sizes[b].prod() for b in herd.members]),
+            np.concatenate([edges for b in bundle.members for edges in self.edges[b]]), starts,
+            strides, np.array([ends[b] - all_sizes[b].prod() for b in bundle.members]),
             np.array([self.factors[box.label] for box in boxes]),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class Fetch(Work):
+class FetchRows(PassPart):
     """The rows that boxes cover at some positions only, and the weight of those always covered.
 
     With boxes of one position nothing is undecided, and the weights are those of a rule.
@@ -262,28 +263,28 @@ class Fetch(Work):
     def add(self, parts: Parts, coded: Coded, levels: Whole, place: dict[int, int]) -> None:
         """Pick the undecided rows of every box."""
         found: list[Parts] = [parts]
-        for herd in self._herds:
-            rows, near = herd.near(levels, place)
+        for bundle in self._bundles:
+            rows, near = bundle.near(levels, place)
             if len(rows):
                 groups, weights = coded.groups[rows], coded.weights[rows]
                 picked = np.empty(len(rows), np.int64)
-                for b in herd.members:
-                    found.extend(self._pick(b, herd, near, groups, weights, picked, parts))
+                for b in bundle.members:
+                    found.extend(self._pick(b, bundle, near, groups, weights, picked, parts))
         if len(found) > 1:
             for name in ("box", "levels", "groups", "weights"):
                 parts[name] = np.concatenate([one[name] for one in found])
 
     @cached_property
-    def _herds(self) -> list[Herd]:
-        return list(herds(self.boxes))
+    def _bundles(self) -> list[BoxBundle]:
+        return list(bundle_boxes(self.boxes))
 
     def _pick(
-        self, b: int, herd: Herd, near: Whole, groups: NDArray[np.uint8], weights: Whole,
+        self, b: int, bundle: BoxBundle, near: Whole, groups: NDArray[np.uint8], weights: Whole,
         picked: Whole, parts: Parts,
     ) -> Iterator[Parts]:  # fmt: skip
         """The undecided rows of one box, if any."""
         box = self.boxes[b]
-        rays = np.array([herd.rays.index(ray) for ray in box.rays], np.int64)
+        rays = np.array([bundle.rays.index(ray) for ray in box.rays], np.int64)
         count = kernels.pick(
             near, rays, np.array(box.low, np.int64), np.array(box.high, np.int64), groups, weights,
             picked, parts["always"][b],
@@ -308,7 +309,7 @@ class Fetch(Work):
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours(Work):
+class FindNeighbours(PassPart):
     """The levels next to some positions: the largest below, and the smallest not below."""
 
     spots: tuple[tuple[int, int], ...]  # ray, position
@@ -343,20 +344,20 @@ class Neighbours(Work):
 
 @dataclass(frozen=True, eq=False)
 class Pass(ScanTask):
-    """Some works done in one pass over the rows."""
+    """Some parts done in one pass over the rows."""
 
     coder: Coder
     all_rays: tuple[Ray, ...]
-    works: tuple[Work, ...]
+    parts: tuple[PassPart, ...]
 
     @property
     def _rays(self) -> list[int]:
-        return sorted(frozenset().union(*(work.rays for work in self.works)))
+        return sorted(frozenset().union(*(part.rays for part in self.parts)))
 
     @property
     def features(self) -> set[int]:
         """The features whose keys are needed."""
-        own = frozenset().union(*(work.features for work in self.works))
+        own = frozenset().union(*(part.features for part in self.parts))
         return {*own, *(self.all_rays[ray].feature for ray in self._rays)}
 
     @property
@@ -365,8 +366,8 @@ class Pass(ScanTask):
         return self.coder.columns(self.features)
 
     def run(self, batches: Iterable[pa.Table], place: int) -> Parts:
-        """Every work's result on one partition."""
-        results = [work.start() for work in self.works]
+        """Every part's result on one partition."""
+        results = [part.start() for part in self.parts]
         features, rays = self.features, self._rays
         where = {ray: at for at, ray in enumerate(rays)}
         step = max(LEAST_ROWS, BATCH_BYTES // (8 * (len(features) + len(rays) + 2)))
@@ -375,20 +376,20 @@ class Pass(ScanTask):
             levels = np.empty((len(rays), coded.n_rows), np.int64)
             for at, ray in enumerate(rays):
                 levels[at] = levels_of(self.all_rays[ray], coded.keys[self.all_rays[ray].feature])
-            for work, result in zip(self.works, results, strict=True):
-                work.add(result, coded, levels, where)
+            for part, result in zip(self.parts, results, strict=True):
+                part.add(result, coded, levels, where)
         return {f"{at}.{name}": r[name] for at, r in enumerate(results) for name in r}
 
     def merge(self, one: Parts, two: Parts) -> Parts:
-        """Every work's results together."""
+        """Every part's results together."""
         out: Parts = {}
-        for at, work in enumerate(self.works):
-            merged = work.merge(self.part(one, at), self.part(two, at))
+        for at, part in enumerate(self.parts):
+            merged = part.merge(self.result(one, at), self.result(two, at))
             out.update({f"{at}.{name}": value for name, value in merged.items()})
         return out
 
-    def part(self, parts: Parts, at: int) -> Parts:
-        """The result of one work."""
+    def result(self, parts: Parts, at: int) -> Parts:
+        """The result of one part."""
         head = f"{at}."
         return {n.removeprefix(head): v for n, v in parts.items() if n.startswith(head)}
 
