@@ -85,7 +85,7 @@ def test_any_structure_is_obeyed_and_all_rows_reach_a_leaf(structure: Structure,
     counts = tree.counts(table)
     assert sum(counts[leaf].sum() for leaf in structure.leaves) == 40
     leaf, label = tree.best_leaf(problem)
-    assert solution.value == max(0, problem.vi(tree.leaf_gain(problem, leaf, label)))
+    assert solution.value == max(0, problem.value(tree.leaf_gain(problem, leaf, label)))
 
 
 # -- the split is CART's ----------------------------------------------------------------------
@@ -235,13 +235,13 @@ def test_the_tree_is_returned_even_if_no_leaf_gains() -> None:
     assert solution.value == 0
     assert solution.status is Status.FEASIBLE
     # One row right and one wrong in each leaf: 2 - 10.
-    assert problem.vi(tree.leaf_gain(problem, tree.leaf, tree.label)) == -8
+    assert problem.value(tree.leaf_gain(problem, tree.leaf, tree.label)) == -8
 
 
 def test_a_perfect_leaf_is_proven_by_the_bound() -> None:
     table = Table.build({"x": [1, 2, 3, 4, 5]}, list("ppqqq"))
     problem = Problem.build(table)
-    assert problem.vi(problem.ceiling) == 3
+    assert problem.value(problem.ceiling) == 3
     solution, _ = solve(problem)
     assert solution.status is Status.OPTIMAL
     assert [point.value for point in solution.trace] == [3]

@@ -51,7 +51,7 @@ def check_rule(problem, solution):
     coded = problem.lower(solution.rule)
     assert problem.objection(coded) is None
     measure = problem.measure(coded)
-    assert solution.value == problem.vi(measure.gain)
+    assert solution.value == problem.value(measure.gain)
     assert solution.covered == measure.covered / problem.objective.weight_scale
     assert solution.errors == measure.errors / problem.objective.weight_scale
 

@@ -144,8 +144,8 @@ def test_a_leaf_gains_its_rows_less_the_price_of_its_errors() -> None:
     problem = Problem.build(clinic(), structure=Structure.free(1), w=10)
     tree = SplitTree(problem.structure, (CodedCondition(0, Op.GE, 2),), 3, 0)
     # From 40 on: three ill and one well, 4 - 10 * 1 for "ill" (code 0), 4 - 10 * 3 for "well".
-    assert problem.vi(tree.leaf_gain(problem, 3, 0)) == -6
-    assert problem.vi(tree.leaf_gain(problem, 3, 1)) == -26
+    assert problem.value(tree.leaf_gain(problem, 3, 0)) == -6
+    assert problem.value(tree.leaf_gain(problem, 3, 1)) == -26
     assert tree.best_leaf(problem) == (2, 1)
 
 

@@ -122,12 +122,12 @@ def test_nodes_show_the_rows_that_reach_them(problem: Problem) -> None:
             assert count(number) in words
         if target:
             best = max(
-                problem.vi(tree.leaf_gain(problem, leaf, label))
+                problem.value(tree.leaf_gain(problem, leaf, label))
                 for label in problem.objective.labels
             )
             if leaf != tree.leaf:
                 assert f"VI {count(best)}" in words
-    chosen = problem.vi(tree.leaf_gain(problem, tree.leaf, tree.label))
+    chosen = problem.value(tree.leaf_gain(problem, tree.leaf, tree.label))
     assert f"★ VI {count(chosen)}" in words
     assert tree.leaf in leaves
 

@@ -135,9 +135,9 @@ def test_a_rule_put_into_words_and_back_is_the_same(problem):
 
 @given(small_problems(), st.integers(-(2**45), 2**45))
 def test_gains_come_back_from_what_they_are_worth(problem, gain):
-    assert problem.gain(problem.vi(gain)) == gain
-    above = np.nextafter(problem.vi(gain), np.inf)
-    assert problem.vi(problem.gain(above) - 1) < above <= problem.vi(problem.gain(above))
+    assert problem.gain(problem.value(gain)) == gain
+    above = np.nextafter(problem.value(gain), np.inf)
+    assert problem.value(problem.gain(above) - 1) < above <= problem.value(problem.gain(above))
 
 
 @given(small_problems(gains=True))
@@ -247,7 +247,7 @@ def test_gains_take_the_place_of_the_vi(table):
     assert not problem.is_vi
     assert problem.objective.labels == (1,)
     measure = problem.measure(CodedRule((CodedCondition(0, Op.LT, 2),), 1))
-    assert problem.vi(measure.gain) == -0.5
+    assert problem.value(measure.gain) == -0.5
     assert (measure.covered, measure.errors) == (2, 1)
 
 

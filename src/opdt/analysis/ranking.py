@@ -135,7 +135,7 @@ def rank_rules(
         Alternative(
             place,
             problem.lift(rule),
-            problem.vi(measure.gain),
+            problem.value(measure.gain),
             measure.covered / scale,
             measure.errors / scale,
             total,

@@ -167,11 +167,11 @@ def collect_set(
     done = stopped is StopReason.FINISHED
     capped = found.n_rules > limit
     return RashomonSet(
-        optimum=problem.vi(top),
-        threshold=problem.vi(found.least_gain),
+        optimum=problem.value(top),
+        threshold=problem.value(found.least_gain),
         complete=done and not capped,
         capped=capped,
-        rest_at_most=problem.vi(found.gain_of(limit)) if capped and done else None,
+        rest_at_most=problem.value(found.gain_of(limit)) if capped and done else None,
         stopped_by=stopped,
         proven=proven,
         seconds=clock.elapsed(),

@@ -115,7 +115,7 @@ def conclude(
     if measure is not None and measure.gain <= 0 and problem.may_be_empty:
         rule = measure = None  # the empty rule is as good, and is called "no pattern"
     value = value_of(problem, measure)
-    bound = value if outcome.bound is None else problem.vi(outcome.bound)
+    bound = value if outcome.bound is None else problem.value(outcome.bound)
     gain = measure.gain if measure else 0 if problem.may_be_empty else None
     if outcome.bound is not None and gain is not None and outcome.bound < gain:
         raise EngineFailure(f"engine {name!r} claims a bound of {bound}, but a rule has {value}.")
@@ -144,7 +144,7 @@ def conclude(
 def value_of(problem: Problem, measure: Measure | None) -> float:
     """The value of a rule's counts; without a rule that of the empty one, if it is allowed."""
     if measure is not None:
-        return problem.vi(measure.gain)
+        return problem.value(measure.gain)
     return value_of_nothing(problem.may_be_empty)
 
 

@@ -75,7 +75,7 @@ class BSCCARTEngine(Engine):
         bound, recorder = problem.ceiling, Recorder(problem, clock)
         if rule is not None:
             gain = tree.leaf_gain(problem, leaf, label)
-            recorder.improved(rule, problem.vi(gain), problem.vi(bound))
+            recorder.improved(rule, problem.value(gain), problem.value(bound))
         return Outcome(
             rule,
             bound=bound,

@@ -60,7 +60,7 @@ class ExhaustiveEngine(Engine):
         best: Found | None = None
         recorder, stopped = Recorder(problem, clock), StopReason.FINISHED
         ceiling = problem.ceiling
-        bound, n_batches = problem.vi(ceiling), count_batches(problem)
+        bound, n_batches = problem.value(ceiling), count_batches(problem)
         nodes = evaluations = 0
         try:
             for prefix, last, tables in _batches(problem, clock):
@@ -76,7 +76,7 @@ class ExhaustiveEngine(Engine):
                     found = _best_of(problem, prefix, last, label, gains, covered, errors, best)
                     if found is not None:
                         best = found
-                        recorder.improved(found[1], problem.vi(found[2].gain), bound)
+                        recorder.improved(found[1], problem.value(found[2].gain), bound)
         except LimitReached as stop:
             stopped = stop.reason
         except KeyboardInterrupt:

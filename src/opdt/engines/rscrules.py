@@ -85,7 +85,7 @@ class RSCRULESEngine(Engine):
         try:
             for places, label, gain in search:
                 rule = coded_rule(binned.bins, places, label)
-                recorder.improved(rule, problem.vi(gain), problem.vi(bound))
+                recorder.improved(rule, problem.value(gain), problem.value(bound))
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED
         return Outcome(

@@ -227,7 +227,7 @@ class SplitTree:
                 None,
                 None,
                 shown,
-                problem.vi(best[label]),
+                problem.value(best[label]),
                 table.classes.tolist()[label],
                 node == self.leaf,
             )

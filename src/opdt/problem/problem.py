@@ -384,10 +384,10 @@ constraints, sample_weight, roles, missing
         )
 
     def gain(self, value: float) -> int:
-        """The smallest gain in units whose `vi`, a float, is at least `value`."""
+        """The smallest gain in units whose `value`, a float, is at least `value`."""
         below = Fraction(max(math.nextafter(value, -math.inf), -sys.float_info.max))
         gain = math.ceil((below + Fraction(value)) / 2 / self.objective.unit)
-        return gain if self.vi(gain) >= value else gain + 1  # half-way between two floats
+        return gain if self.value(gain) >= value else gain + 1  # half-way between two floats
 
     @property
     def ceiling(self) -> int:
@@ -395,7 +395,7 @@ constraints, sample_weight, roles, missing
         labels = self.objective.labels
         return max(int(np.maximum(self.objective.gains(label), 0).sum()) for label in labels)
 
-    def vi(self, gain: int) -> float:
+    def value(self, gain: int) -> float:
         """A gain in units as a float in the objective's own measure."""
         return float(gain * self.objective.unit)
 

@@ -23,7 +23,7 @@ from opdt.engines.search.records import Task, group_classes, priced_tasks, task_
 from opdt.engines.search.regions import FREE
 from opdt.engines.search.rows import Count, Open, Rows, Step
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.scan_kernels import Alone, Scratch
+from opdt.engines.search.scan_kernels import Alone, ScanScratch
 from opdt.engines.search.seeding import priced_rows, unit_prices
 from opdt.scale import kernels
 from opdt.scale.cutting import edges_of, parts_of_all
@@ -400,7 +400,7 @@ class PartitionRows(Rows):
         own = part.sets[first : first + number]
         largest = int((layer.grid.n_bins[own] + 1).prod(axis=1).max())
         weight = int(cells[: part.starts[1]].sum())  # of all rows
-        scratch = Scratch.of(size, largest * self._channels, weight)
+        scratch = ScanScratch.of(size, largest * self._channels, weight)
         records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
         owners = np.empty(RECORDS, np.int64)
         state = np.array([first, 0], np.int64)

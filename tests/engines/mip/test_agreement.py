@@ -123,7 +123,7 @@ def test_a_tree_is_a_feasible_point_and_comes_back(problem: Problem) -> None:
     model, made = paper.formulate(problem)
     x = vectors.to_vector(made, model, tree)
     assert model.check(x) < 1e-9
-    assert model.value(x) == pytest.approx(problem.vi(problem.measure(coded).gain))
+    assert model.value(x) == pytest.approx(problem.value(problem.measure(coded).gain))
     back = vectors.to_tree(made, x)
     assert back.route(problem.table).tolist() == tree.route(problem.table).tolist()
     found = back.rule(problem)  # a leaf of the same tree may be as good
@@ -143,4 +143,4 @@ def test_the_tree_of_bsccart_is_a_feasible_point(problem: Problem) -> None:
         x = vectors.to_vector(made, model, tree)
         assert model.check(x) < 1e-9
         leaf, label = tree.best_leaf(problem)
-        assert model.value(x) == pytest.approx(problem.vi(tree.leaf_gain(problem, leaf, label)))
+        assert model.value(x) == pytest.approx(problem.value(tree.leaf_gain(problem, leaf, label)))

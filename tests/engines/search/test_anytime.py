@@ -56,7 +56,7 @@ def check(problem: Problem, solution: Solution, best: float) -> None:
     if solution.rule is not None:
         coded = problem.lower(solution.rule)
         assert problem.objection(coded) is None
-        assert problem.vi(problem.measure(coded).gain) == solution.value
+        assert problem.value(problem.measure(coded).gain) == solution.value
     trace = solution.trace
     assert [p.value for p in trace] == sorted(p.value for p in trace)
     assert [p.seconds for p in trace] == sorted(p.seconds for p in trace)
@@ -64,7 +64,7 @@ def check(problem: Problem, solution: Solution, best: float) -> None:
     for point in trace:
         assert point.value <= best <= point.bound
         if point.rule is not None:
-            assert problem.vi(problem.measure(problem.lower(point.rule)).gain) <= point.value
+            assert problem.value(problem.measure(problem.lower(point.rule)).gain) <= point.value
     last = trace[-1]
     assert (last.value, last.bound) == (solution.value, solution.bound)
 
@@ -182,7 +182,7 @@ def tell(progress):
 engine = SearchEngine(switches=Switches(large_rows=int(sys.argv[1])))
 found = engine.solve(problem, Budget(progress=tell, n_jobs=2, time_limit=120))
 gain = None if found.rule is None else problem.measure(problem.lower(found.rule)).gain
-print(json.dumps([found.value, found.bound, found.stopped_by, found.status, problem.vi(gain)]))
+print(json.dumps([found.value, found.bound, found.stopped_by, found.status, problem.value(gain)]))
 """
 
 

@@ -17,7 +17,7 @@ from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
 from opdt.engines.search.kernels import NEG, Limits
 from opdt.engines.search.records import NO_LIMITS
-from opdt.engines.search.scan_kernels import Alone, Asked, Groups, Rules, Scratch
+from opdt.engines.search.scan_kernels import Alone, Asked, Groups, Rules, ScanScratch
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 
@@ -54,7 +54,7 @@ class Rows:
         most = int(np.prod([axis.n_bins + 1 for axis in axes for _ in range(2)]))
         # small numbers or large ones: where there are many cells, they are small
         most += kernels.MANY_CELLS * (seed % 2)
-        self.scratch = Scratch.of(k + 2, 2 * most, int(weights.sum()))
+        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()))
 
     def asked(self, need: int, limits: Limits | None = None) -> Asked:
         """Rules that gain so much, within limits."""

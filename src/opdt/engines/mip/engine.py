@@ -250,7 +250,7 @@ def accept(
         When the solver claims more than the rule is worth, or the rule breaks a demand.
     """
     problem = task.problem
-    true = 0.0 if rule is None else problem.vi(problem.measure(rule).gain)
+    true = 0.0 if rule is None else problem.value(problem.measure(rule).gain)
     # Integrality may be off by the solver's tolerance on both sides of several rows.
     if claimed > true + 10 * bounds.tolerance(problem):
         raise EngineFailure(
@@ -325,7 +325,7 @@ def solve_paths(task: ModelTask) -> Outcome:
     started = f"none: {start.reason}" if start.reason else "none"
     if start.rule is not None:
         journal.incumbent(start.rule, None, bound=float("inf"))
-        started = f"{start.origin}, VI {problem.vi(problem.measure(start.rule).gain):g}"
+        started = f"{start.origin}, VI {problem.value(problem.measure(start.rule).gain):g}"
     parts = path_parts(problem)
     ceilings = [int(problem.objective.gains(k).clip(min=0).sum()) for k, _ in parts]
     settled: list[int] = []  # upper bounds on the parts solved so far, in units
@@ -376,4 +376,4 @@ def _floor(problem: Problem, gain: int | None) -> float | None:
     if gain is None:
         return None
     half = float(problem.objective.unit) / 2 if bounds.resolvable(problem) else 0.0
-    return problem.vi(gain) + half
+    return problem.value(gain) + half

@@ -89,12 +89,12 @@ class Journal:
         if self.gain is not None:
             if bound is not None and self.rule is not None and bound < self.gain:
                 raise EngineFailure(
-                    f"the solver's bound is a VI of {self._problem.vi(bound):g}, but a rule has "
-                    f"{self._problem.vi(self.gain):g}."
+                    f"the solver's bound is a VI of {self._problem.value(bound):g}, but a rule has "
+                    f"{self._problem.value(self.gain):g}."
                 )
             bound = self.gain if bound is None else max(bound, self.gain)
         if bound is not None:
-            self._add(self._problem.vi(bound), self._clock.elapsed())
+            self._add(self._problem.value(bound), self._clock.elapsed())
         return Outcome(
             self.rule,
             bound,
@@ -105,14 +105,14 @@ class Journal:
         )
 
     def _value(self) -> float:
-        return -float("inf") if self.gain is None else self._problem.vi(self.gain)
+        return -float("inf") if self.gain is None else self._problem.value(self.gain)
 
     def _limit(self, bound: float) -> float:
         """The best bound on the whole problem, given one on the model at hand."""
         last = self._points[-1].bound if self._points else float("inf")
-        here = max(self._problem.vi(attainable(self._problem, bound)), self._value())
+        here = max(self._problem.value(attainable(self._problem, bound)), self._value())
         if self.pending is not None:
-            here = max(here, self._problem.vi(self.pending))
+            here = max(here, self._problem.value(self.pending))
         return min(here, last)
 
     def _record(self, bound: float, seconds: float) -> None:

@@ -279,12 +279,12 @@ class Run:
 
     def _vi_bound(self) -> float:
         bound = self.bound()
-        return self._vi_value() if bound is None else self.problem.vi(bound)
+        return self._vi_value() if bound is None else self.problem.value(bound)
 
     def _vi_value(self) -> float:
         """What the incumbent is worth; without one, what the empty rule is."""
         if self._noted > kernels.NEG:
-            return self.problem.vi(self.scores.gain_of(self._noted))
+            return self.problem.value(self.scores.gain_of(self._noted))
         return 0.0 if self.problem.may_be_empty else float("-inf")
 
     # -- stopping ----------------------------------------------------------------------------

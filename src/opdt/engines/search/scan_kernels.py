@@ -95,7 +95,7 @@ class Places(NamedTuple):
     wide: NDArray[np.uint32]
 
 
-class Scratch(NamedTuple):
+class ScanScratch(NamedTuple):
     """Arrays of one thread: `cells` (k + 1, size) of a set, `sums` (k, size) of its dimensions."""
 
     cells: NDArray[np.integer[Any]]
@@ -103,7 +103,7 @@ class Scratch(NamedTuple):
     places: Places
 
     @classmethod
-    def of(cls, size: int, n_cells: int, weight: int) -> Scratch:
+    def of(cls, size: int, n_cells: int, weight: int) -> ScanScratch:
         """Room for sets of so many axes with so many cells in all channels.
 
         `weight` is that of all rows: where it is small, so are the numbers that hold it.

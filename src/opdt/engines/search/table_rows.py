@@ -19,7 +19,7 @@ from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.records import Task
 from opdt.engines.search.rows import Count, Layer, Open, Rows, Step
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.scan_kernels import Scratch
+from opdt.engines.search.scan_kernels import ScanScratch
 from opdt.engines.search.seeding import sample_rules
 from opdt.engines.search.table_boxes import TableBoxes
 from opdt.engines.search.table_layers import TableLayer, TableLayers
@@ -65,7 +65,7 @@ class TableRows(Rows):
         self._worth = Worth(run)
         self.layers = TableLayers(run)
         self._boxes = TableBoxes(run, self._worth)
-        self._scratch: dict[tuple[int, int], tuple[Scratch, Whole]] = {}
+        self._scratch: dict[tuple[int, int], tuple[ScanScratch, Whole]] = {}
         self._making = threading.Lock()
         self._wides: dict[int, Wide] = {}
 
@@ -347,15 +347,15 @@ class TableRows(Rows):
 
     def _space(
         self, slot: int, layer: TableLayer, sets: Whole, size: int
-    ) -> tuple[Scratch, Whole] | None:
+    ) -> tuple[ScanScratch, Whole] | None:
         """Scratch of a thread, large enough for the sets."""
         extents = layer.grid.n_bins + 1
         needed = int(extents[sets].prod(axis=1).max()) * layer.channels
         known = self._scratch.get((slot, size))
         if known is None or known[0].cells.shape[1] < needed:
-            if not self.run.claim(Scratch.n_bytes(size, needed, self._weight)):
+            if not self.run.claim(ScanScratch.n_bytes(size, needed, self._weight)):
                 return None
-            scratch = Scratch.of(size, needed, self._weight)
+            scratch = ScanScratch.of(size, needed, self._weight)
             known = (scratch, np.empty((1024, kernels.HEAD + 4 * size), np.int64))
             self._scratch[slot, size] = known
         return known
