@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import typing
 
+from opdt.counts import RuleCounts
 from opdt.discovery import discover
 from opdt.engines import Engine, engine_names
 from opdt.errors import (
@@ -81,6 +82,7 @@ __all__ = [
     "RSCRULESEngine",
     "Role",
     "Rule",
+    "RuleCounts",
     "RuleList",
     "RuleReport",
     "RuleSet",
