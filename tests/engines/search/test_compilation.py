@@ -176,3 +176,25 @@ def test_ctrl_c_waits_until_numba_is_loaded() -> None:
 
 def test_threads_that_start_at_once_load_numba_once() -> None:
     assert run(THREADS) == [["optimal", 2]] * 4
+
+
+def test_what_an_older_release_has_left_on_disk_is_compiled_anew(tmp_path):
+    """Numba's index of compiled code names the classes of the arguments."""
+    (tmp_path / "renamed.py").write_text(
+        "from typing import NamedTuple\n"
+        "from opdt.engines.search.jit import kernel\n"
+        "class OLD(NamedTuple):\n    n: int\n"
+        "@kernel\ndef twice(x):\n    return 2 * x.n\n"
+    )
+    command = "import renamed; print(renamed.twice(renamed.{}(21)))"
+    source = str(Path(jit.__file__).parents[3])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), source])}
+    for name in ("OLD", "NEW"):
+        text = (tmp_path / "renamed.py").read_text()
+        (tmp_path / "renamed.py").write_text(text.replace("OLD", name))
+        done = subprocess.run(
+            [sys.executable, "-c", command.format(name)],
+            env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.stdout == "42\n", done.stderr
+        assert list(tmp_path.rglob("*.nbi"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +21,28 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     `NUMBA_DISABLE_JIT=1` runs the same code as plain Python.
     """
     compiled: Callable[..., Any] = njit(cache=True, nogil=True)(function)
+    _forgive(compiled)
     return compiled
+
+
+def _forgive(compiled: Any) -> None:
+    """Take what an older release has left on disk for nothing, where it cannot be read.
+
+    Numba's index names the classes of the arguments, and fails where one has another name now.
+    """
+    try:
+        file = compiled._cache._cache_file
+        load = file._load_index
+    except AttributeError:  # plain Python, or a Numba that keeps its cache elsewhere
+        return
+
+    def load_if_known() -> Any:
+        try:
+            return load()
+        except (AttributeError, ImportError, pickle.UnpicklingError):
+            return {}
+
+    file._load_index = load_if_known
 
 
 _announced: list[bool] = []  # whether this process has said that it compiles
