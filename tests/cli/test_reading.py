@@ -46,7 +46,7 @@ def test_the_rule_is_the_same_however_the_file_is_written(opdt, folder, name, se
     assert found.stdout == "IF age >= 40 THEN ill\n"
 
 
-@pytest.mark.parametrize("step", ["table.textfile", "arguments"])
+@pytest.mark.parametrize("step", ["table.textfile", "problem.arguments"])
 def test_a_file_that_does_not_fit_is_refused(opdt, folder, refused, monkeypatch, step):
     monkeypatch.setattr(f"opdt.{step}.available", lambda: 20)
     refused(opdt("fit", "patients.csv", *FIT), " of memory", "'memory_limit'")

@@ -52,9 +52,8 @@ class Rows:
         self.groups = Groups(starts, weights, 0 * one, 0 * one, one, one, self.minus * one)
         self.rules = Rules(np.zeros(2 * k, np.int64), 1, np.empty(0, bool), False, False)
         most = int(np.prod([axis.n_bins + 1 for axis in axes for _ in range(2)]))
-        # small numbers or large ones: where there are many cells, they are small
-        most += kernels.MANY_CELLS * (seed % 2)
-        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()))
+        # numbers of 32 bits, or of 64
+        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()) + ((seed % 2) << 31))
 
     def asked(self, need: int, limits: Limits | None = None) -> Asked:
         """Rules that gain so much, within limits."""

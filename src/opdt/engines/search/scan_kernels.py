@@ -23,7 +23,6 @@ from opdt.engines.search.jit import kernel
 Whole = NDArray[np.int64]
 
 NEG = -(1 << 62)
-MANY_CELLS = 50_000  # more do not fit into the nearest cache; for fewer, one compilation is enough
 DONE, STOPPED, FULL = 0, 1, 2  # how a kernel ended
 UP, DOWN, FIRST_SINGLE = 0, 1, 2  # how a set uses an axis: along it, against it, by a single ray
 ALL_WAYS = -1  # to use the axes of a set
@@ -108,19 +107,19 @@ class ScanScratch(NamedTuple):
 
         `weight` is that of all rows: where it is small, so are the numbers that hold it.
         """
-        dtype = cell_type(weight, n_cells)
+        dtype = cell_type(weight)
         places = Places(np.empty(512, np.uint16), np.empty(512, np.uint32))
         return cls(np.empty((size + 1, n_cells), dtype), np.empty((size, n_cells), dtype), places)
 
     @staticmethod
     def n_bytes(size: int, n_cells: int, weight: int) -> int:
         """Bytes that `of` would take."""
-        return (2 * size + 1) * n_cells * np.dtype(cell_type(weight, n_cells)).itemsize
+        return (2 * size + 1) * n_cells * np.dtype(cell_type(weight)).itemsize
 
 
-def cell_type(weight: int, n_cells: int) -> type[np.integer[Any]]:
-    """The numbers that hold sums of up to this weight: small ones where they spare memory."""
-    return np.int32 if weight < 1 << 31 and n_cells >= MANY_CELLS else np.int64
+def cell_type(weight: int) -> type[np.integer[Any]]:
+    """The numbers that hold sums of up to this weight; most tables need one kind, compiled once."""
+    return np.int32 if weight < 1 << 31 else np.int64
 
 
 class Alone(NamedTuple):
