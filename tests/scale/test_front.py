@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import EngineUnavailable, InputError, UnsupportedProblem
+from opdt.errors import ColumnWarning, EngineUnavailable, InputError, UnsupportedProblem
 from opdt.solution import Budget
 from opdt.table import Column, Kind
 from opdt.table.leaks import leak_of
@@ -261,7 +263,6 @@ def test_csv_files_are_fitted_too(tmp_path: Path) -> None:
 # -- what is said about columns --------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::opdt.errors.ColumnWarning")
 def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 400)
@@ -277,8 +278,12 @@ def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for path, part in zip(paths, (table.slice(0, 200), table.slice(200)), strict=True):
         pyarrow.csv.write_csv(part, path)
-    here = opdt.discover(columns, labels, max_depth=1).plan
-    there = opdt.discover(paths, "ill", max_depth=1).plan
+    with pytest.warns(ColumnWarning) as warned_here:
+        here = opdt.discover(columns, labels, max_depth=1).plan
+    with pytest.warns(ColumnWarning) as warned_there:
+        there = opdt.discover(paths, "ill", max_depth=1).plan
+    assert _told(warned_here) == _told(warned_there)  # the same, and once
+    assert len(warned_here) == 2
     assert here is not None
     assert there is not None
     for one, other in zip(here, there, strict=True):
@@ -287,6 +292,12 @@ def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
     assert "whether it is filled tells the class" in here["closed"].warnings[0]
     assert str(here["age"].unread).endswith("'n.n.' in row 250")
     assert str(there["age"].unread).endswith(f"'n.n.' in line 52 of {str(paths[1])!r}")
+
+
+def _told(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """What warnings say, whatever the place of the cell that they show."""
+    assert {each.filename for each in caught} == {__file__}  # of the caller
+    return [str(each.message).partition(" in ")[0] for each in caught]
 
 
 def test_columns_that_know_too_much_in_a_sample_say_so() -> None:

@@ -34,6 +34,7 @@ from opdt.scale.search import PartitionedSearch
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Plan, Table
+from opdt.table.remarks import remark
 from opdt.table.roles import check_missing, check_roles
 from opdt.verdict import Counts, Evidence
 
@@ -159,6 +160,7 @@ def discover_partitioned(
         schema, wishes = replace(schema, idle=idle), replace(wishes, constraints=demands)
         summary = driver.run(_first_pass(schema, driver))
         plan = settle(plan, schema, summary, scanner)
+        remark(plan)
     except Stopped as stop:
         return _unfinished(driver, schema, wishes, stop.reason, objective)
     except KeyboardInterrupt:

@@ -81,9 +81,12 @@ def settle(plan: Plan, schema: Schema, summary: Parts, scanner: Scanner) -> Plan
 def _unread(plan: ColumnPlan, bad: Mapping[str, Any], scanner: Scanner) -> Unread:
     """Cells that cannot be read, with the line of the first where the rows lie in text files."""
     what = "number" if plan.unread is None else plan.unread.what
-    cell = bad["cell"]
-    line, file = scanner.line_of(bad["place"], bad["row"], plan.name, cell) or (None, "")
-    return Unread(bad["count"], what, cell, None, line, file)
+    cell, row = bad["cell"], bad["row"]
+    found = scanner.line_of(bad["place"], row, plan.name, cell)
+    if found is None:
+        return Unread(bad["count"], what, cell)
+    line, file = found
+    return Unread(bad["count"], what, cell, row if line is None else None, line, file)
 
 
 def _leaks(schema: Schema, summary: Parts) -> Iterator[tuple[str, str]]:

@@ -170,7 +170,8 @@ class Unread:
     cell : str
         One of them.
     row : int or None
-        The first row with one, counted from 0; None where rows have no order.
+        The first row with one, counted from 0; None where rows have no order, and where the line
+        of a file that is read in pieces is known.
     line : int or None
         The line of that row in the text file that the table came from; the names are on line 1.
     file : str
@@ -187,9 +188,10 @@ class Unread:
     def __str__(self) -> str:
         cell = repr(self.cell if len(self.cell) <= 30 else self.cell[:29] + "…")
         if self.line is not None:
-            cell += f" in line {self.line:,}" + (f" of {self.file}" if self.file else "")
+            cell += f" in line {self.line:,}"
         elif self.row is not None:
             cell += f" in row {self.row:,}"
+        cell += f" of {self.file}" if self.file else ""
         if self.count == 1:
             return f"1 cell is no {self.what} and read as missing: {cell}"
         return f"{self.count:,} cells are no {self.what}s and read as missing, such as {cell}"

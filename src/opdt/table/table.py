@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import ColumnWarning, InputError
+from opdt.errors import InputError
 from opdt.table.columns import Column, code_matrix, tiles
 from opdt.table.frames import (
     Source,
@@ -27,16 +25,17 @@ from opdt.table.frames import (
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.labels import check_weights, code_labels
 from opdt.table.leaks import MOST_COLUMNS, leak_of
-from opdt.table.origin import file_of, line_of
+from opdt.table.lines import line_of
+from opdt.table.origin import file_of
 from opdt.table.parallel import run
 from opdt.table.places import shown
 from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw
 from opdt.table.raw import BadRows, Raw
+from opdt.table.remarks import remark
 from opdt.table.roles import (
     ASKED,
     ColumnPlan,
     Plan,
-    Role,
     Wish,
     check_missing,
     check_roles,
@@ -165,7 +164,7 @@ class Table:
         plan = Plan(tuple(_with_leaks(plans, columns, labels, len(classes))))
         table = cls(columns, labels, classes, weights, plan)
         if warn:
-            _remark(plan)
+            remark(plan)
         return table
 
     @property
@@ -351,31 +350,3 @@ def _with_leaks(
         column = coded.get(plan.name)
         leak = None if column is None else leak_of(column, labels, n_classes)
         yield plan if leak is None else replace(plan, warnings=(*plan.warnings, leak))
-
-
-def _remark(plan: Plan) -> None:
-    """Warn of columns that are not used, though nobody said so, and of cells that are no values."""
-    constant = [c.name for c in plan if c.role is Role.CONSTANT]
-    left_out = [c for c in plan.not_used if c.role is not Role.CONSTANT and c.why != ASKED]
-    found = []
-    if constant:
-        found.append(f"constant columns, which no condition can use: {_listed(constant)}.")
-    if left_out:
-        words = [f"{c.name!r} ({c.role}: {c.why})" for c in left_out]
-        shown = ", ".join(words[:5]) + (", …" if len(words) > 5 else "")
-        found.append(f"columns that are not used: {shown}; 'roles' gives them another role.")
-    found += [f"column {c.name!r}: {c.unread}." for c in plan if c.unread is not None]
-    for remark in found:
-        warnings.warn(remark, ColumnWarning, _outside())
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
-
-
-def _outside() -> int:
-    """Return the stack level, for `_remark`, of the first caller that is not of this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opdt."):
-        level, frame = level + 1, frame.f_back
-    return level
