@@ -215,6 +215,8 @@ class ColumnPlan:
         Cells that hold nothing that fits.
     cleaning : Cleaning or None
         How cells become values; None where they are taken as they are.
+    unproven : str
+        The conditions on the column that the proof of a rule says nothing about.
     """
 
     name: str
@@ -224,6 +226,7 @@ class ColumnPlan:
     warnings: tuple[str, ...] = ()
     unread: Unread | None = None
     cleaning: Cleaning | None = None
+    unproven: str = ""
 
     @property
     def is_used(self) -> bool:
@@ -233,7 +236,7 @@ class ColumnPlan:
     @property
     def is_plain(self) -> bool:
         """Whether there is nothing to say about the column but its role."""
-        return self.is_used and not (self.changes or self.warnings or self.unread)
+        return self.is_used and not (self.changes or self.warnings or self.unread or self.unproven)
 
     @property
     def is_special(self) -> bool:
@@ -245,7 +248,9 @@ class ColumnPlan:
         """What there is to say, one sentence each, the most important first."""
         first = [] if self.is_used else [f"not used: {self.why}"]
         unread = [] if self.unread is None else [str(self.unread)]
-        return [*first, *(f"warning: {each}" for each in (*self.warnings, *unread)), *self.changes]
+        last = [self.unproven] if self.unproven else []
+        told = [f"warning: {each}" for each in (*self.warnings, *unread)]
+        return [*first, *told, *self.changes, *last]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan of the column as plain data."""
@@ -258,6 +263,8 @@ class ColumnPlan:
             data["unread"] = asdict(self.unread)
         if self.cleaning is not None:
             data["cleaning"] = self.cleaning.to_dict()
+        if self.unproven:
+            data["unproven"] = self.unproven
         return data
 
 
@@ -299,6 +306,11 @@ class Plan:
     def remarkable(self) -> tuple[ColumnPlan, ...]:
         """The columns that are not used, were changed, or should be looked at."""
         return tuple(column for column in self.columns if not column.is_plain)
+
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """What the proof of a rule says nothing about, a sentence for each such column."""
+        return tuple(f"{c.name}: {c.unproven}." for c in self.columns if c.unproven)
 
     def summary(self) -> str:
         """How many columns have which role, in one line."""
