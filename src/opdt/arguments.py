@@ -12,7 +12,6 @@ from typing import Any
 
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, refuse_beyond
-from opdt.optional import require
 from opdt.problem import Constraints, Structure, read_structure
 from opdt.rules.lazy import lazy_kind
 from opdt.solution import Budget, Clock
@@ -254,8 +253,3 @@ def is_partitioned(X: Any) -> bool:
     if callable(getattr(type(X), "scan", None)) and hasattr(type(X), "sources"):
         return True
     return lazy_kind(X) is not None
-
-
-def require_pyarrow() -> None:
-    """Refuse partitions where pyarrow, which reads them, is not installed."""
-    require("pyarrow", "parquet", "reading partitions")

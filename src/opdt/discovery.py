@@ -12,7 +12,6 @@ from opdt.arguments import (
     Groups,
     StructureLike,
     is_partitioned,
-    require_pyarrow,
     resolve_demands,
     resolve_structure,
     resolve_table,
@@ -131,7 +130,6 @@ def discover(
                 f"engine {chosen.name!r} needs the whole table in memory; for partitions there is "
                 "the engine 'search'."
             )
-        require_pyarrow()
         from opdt.scale.front import discover_partitioned
 
         return discover_partitioned(

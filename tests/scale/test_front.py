@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import ColumnWarning, EngineUnavailable, InputError, UnsupportedProblem
+from opdt.errors import ColumnWarning, InputError, UnsupportedProblem
 from opdt.solution import Budget
 from opdt.table import Column, Kind
 from opdt.table.leaks import leak_of
@@ -134,14 +133,6 @@ def test_nothing_is_read_before_the_wishes_are_checked(
 def test_dask_objects_that_are_no_frames_are_refused(frame: Any) -> None:
     with pytest.raises(InputError, match=r"'X' must be a dask DataFrame, got .*Series; convert"):
         opdt.discover(frame["wide"], "y")
-
-
-def test_a_missing_package_is_named_with_its_extra(
-    files: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(EngineUnavailable, match=r"pyarrow; run: pip install 'opdt\[parquet\]'"):
-        opdt.discover(files, "y")
 
 
 # -- the estimator -------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opdt.arguments import require_pyarrow
 from opdt.cli.mark import SEPARATORS, check_marked, write_marked
 from opdt.errors import InputError, first_line
 from opdt.rules import Rule, RuleSet
@@ -35,7 +34,6 @@ def mark_files(
     -------
     covered, n_rows : int
     """
-    require_pyarrow()
     from opdt.scale.local import find_files
 
     paths = find_files(data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdt.arguments import is_partitioned, require_pyarrow
+from opdt.arguments import is_partitioned
 from opdt.cli.source import STDIN, missing_of, roles_of
 from opdt.errors import InputError
 from opdt.machine import format_size
@@ -61,7 +61,6 @@ def open_pieces(
     """
     if STDIN in data:
         raise InputError("the standard input cannot be read in pieces; name files.")
-    require_pyarrow()
     from opdt.machine import cores
     from opdt.scale.local import LocalScanner
     from opdt.scale.schema import agree

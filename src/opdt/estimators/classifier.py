@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opdt.arguments import StructureLike, is_partitioned, require_pyarrow, start_clock
+from opdt.arguments import StructureLike, is_partitioned, start_clock
 from opdt.discovery import discover
 from opdt.engines import Engine
 from opdt.errors import InputError, UnsupportedProblem
@@ -281,7 +281,6 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule = RuleSet([], None, None) if self.rule_ is None else self.rule_
         if lazy_kind(X):
             return lazy_covers(rule, X)
-        require_pyarrow()
         from opdt.scale.lazy import covered_rows
 
         return covered_rows(rule, X, threads=Budget(threads=self.n_jobs).n_threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -266,6 +267,24 @@ class ColumnPlan:
         if self.unproven:
             data["unproven"] = self.unproven
         return data
+
+
+class NotUsed(InputError):
+    """A column that is no feature, where one is needed.
+
+    Attributes
+    ----------
+    for_terminal : str
+        The same sentence for the command line, with its option.
+    """
+
+    def __init__(self, column: ColumnPlan, before: str = "") -> None:
+        said = (
+            f"{before}column {column.name!r} is not used: its role is {str(column.role)!r} "
+            f"({column.why}); give it another one, as in "
+        )
+        self.for_terminal = f"{said}--role {shlex.quote(f'{column.name}=categorical')}."
+        super().__init__(f"{said}roles={{{column.name!r}: 'categorical'}}.")
 
 
 @dataclass(frozen=True)

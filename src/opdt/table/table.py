@@ -35,6 +35,7 @@ from opdt.table.remarks import remark
 from opdt.table.roles import (
     ASKED,
     ColumnPlan,
+    NotUsed,
     Plan,
     Wish,
     check_missing,
@@ -160,7 +161,7 @@ class Table:
         columns = tuple(column for _, column in planned if column is not None)
         plans = with_lines([plan for plan, _ in planned], source)
         if not columns:
-            raise _nothing_left(plans)
+            raise NotUsed(plans[0], "no column is left to make rules of: ")
         plan = Plan(tuple(_with_leaks(plans, columns, labels, len(classes))))
         table = cls(columns, labels, classes, weights, plan)
         if warn:
@@ -204,10 +205,7 @@ class Table:
         """Refuse a column of the data that is no feature, saying why it is none."""
         for column in self.plan.not_used:
             if column.name == name and name not in self._positions:
-                raise InputError(
-                    f"column {name!r} is not used: its role is {str(column.role)!r} "
-                    f"({column.why}); give it another one in 'roles' to use it."
-                )
+                raise NotUsed(column)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -251,7 +249,9 @@ def _is_fixed_width(y: Any) -> bool:
 
 def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
     shape = f"(shape=({source.n_rows}, {n_features})) while a minimum of 1 is required"
-    if n_features == 0:
+    if has_names(source) and n_features and source.n_rows == 0:
+        raise InputError("the table has no rows; a rule needs some.")
+    if n_features == 0:  # of arrays scikit-learn asks for words of its own
         raise InputError(f"X has no columns to make rules of: 0 feature(s) {shape}.")
     if source.n_rows == 0:
         raise InputError(f"X has no rows: Found array with 0 sample(s) {shape}.")
@@ -326,15 +326,6 @@ def _code_apart(source: Source, some: list[int], asked: Asked) -> list[Planned]:
             plan = decide_typed(name, Held("number"), wish) if known is None else known
             out.append(plan_coded(plan, column, named=asked.named))
     return out
-
-
-def _nothing_left(plans: Sequence[ColumnPlan]) -> InputError:
-    first = plans[0]
-    return InputError(
-        f"no column is left to make rules of: {first.name!r} is not used, as its role is "
-        f"{str(first.role)!r} ({first.why}); give it another one, as in "
-        f"roles={{{first.name!r}: 'categorical'}}."
-    )
 
 
 def _with_leaks(
