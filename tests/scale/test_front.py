@@ -300,6 +300,19 @@ def test_columns_that_know_too_much_in_a_sample_say_so() -> None:
     assert "tells the class of 100.0 % of 120 rows drawn from all" in told
 
 
+def test_a_column_that_is_ignored_may_hold_anything(tmp_path: Path) -> None:
+    path = tmp_path / "nested.parquet"
+    rows = {"a": [1.5, 2.5] * 20, "tags": [["x"], []] * 20, "y": [0, 1] * 20}
+    pq.write_table(pa.table(rows), path)
+    for more in ({}, {"memory_limit": "1GB"}):
+        found = opdt.discover(path, "y", max_depth=1, roles={"tags": "ignored"}, **more)
+        assert found.rule is not None
+        assert found.plan is not None
+        assert found.plan["tags"].role == "ignored"
+        with pytest.raises(InputError, match="column 'tags'"):
+            opdt.discover(path, "y", max_depth=1, **more)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

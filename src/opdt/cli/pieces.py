@@ -64,12 +64,13 @@ def open_pieces(
     from opdt.machine import cores
     from opdt.scale.local import LocalScanner
     from opdt.scale.schema import agree
+    from opdt.table.roles import unread_columns
 
     scanner = LocalScanner(data, cores(), **(written or {}))
     sources = scanner.sources()
     names = tuple(name for name in sources[0].schema.names if name != target)
     roles, gone = roles_of(names, role), missing_of(names, missing)
-    schema = agree(sources, target)
+    schema = agree(sources, target, unread=unread_columns(roles))
     if dask is None:
         yield Pieces(scanner, names, roles, gone, schema.target)
         return

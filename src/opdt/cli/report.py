@@ -57,7 +57,7 @@ def report(
     """Find the best rule and write a page about it, for those who must decide on it."""
     from opdt.cli import source as given
     from opdt.cli.aim import Aim
-    from opdt.cli.console import VERDICT_STYLE, notes, stderr, working
+    from opdt.cli.console import VERDICT_STYLE, notes, show_columns, stderr, working
     from opdt.cli.files import check_output
     from opdt.cli.solve import exit_code, solve
     from opdt.errors import InputError
@@ -70,7 +70,7 @@ def report(
     check_output("--out", out, data)
     written = given.how_written(delimiter, encoding, decimal, date_order)
     aim = Aim(objective, w, label, paper)
-    with notes(shown=not quiet):
+    with notes(shown=not quiet, columns=False):  # the plan says the same
         frame = given.read_data(data, written)
         rows, unseen = given.part_rows(frame, hold_out, seed)
         # What a column is, all rows decide, and not those that chance has left.
@@ -116,4 +116,5 @@ def report(
             stderr().print(f"verdict: {verdict}", style=style, soft_wrap=True)
         for said in aim.notes(solution, table, min_coverage):
             stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
+        show_columns(stderr(), plan)
     return exit_code(solution)

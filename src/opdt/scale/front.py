@@ -35,7 +35,7 @@ from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Plan, Table
 from opdt.table.remarks import remark
-from opdt.table.roles import check_missing, check_roles
+from opdt.table.roles import check_missing, check_roles, unread_columns
 from opdt.verdict import Counts, Evidence
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
@@ -149,7 +149,8 @@ def discover_partitioned(
         return _unfinished(driver, None, wishes, stop.reason, objective)
     except KeyboardInterrupt:
         return _unfinished(driver, None, wishes, StopReason.INTERRUPTED, objective)
-    schema = agree(scanner.sources(), y, weight=sample_weight, features=features)
+    unread = unread_columns(roles)
+    schema = agree(scanner.sources(), y, weight=sample_weight, features=features, unread=unread)
     names = [layout.name for layout in schema.features]
     asked = check_roles(roles, names), check_missing(missing, names)
     wishes.constraints.check_known(names)

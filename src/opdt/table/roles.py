@@ -102,6 +102,16 @@ def check_roles(roles: Mapping[str, str] | Plan | None, names: Sequence[str]) ->
     return wishes
 
 
+def unread_columns(roles: Any) -> tuple[str, ...]:
+    """The columns that are no features by the words of the user, who need not be right."""
+    if isinstance(roles, Plan):
+        return tuple(column.name for column in roles.not_used if column.role is not Role.CONSTANT)
+    if not isinstance(roles, Mapping):
+        return ()
+    unused = [str(role) for role in Role if not role.is_used]
+    return tuple(name for name, role in roles.items() if isinstance(role, str) and role in unused)
+
+
 def _wish(name: str, spelt: Any) -> Wish:
     head, colon, rest = spelt.partition(":") if isinstance(spelt, str) else ("", "", "")
     if head in SETTABLE and not (colon and not rest):

@@ -29,11 +29,10 @@ from opdt.table.lines import line_of
 from opdt.table.origin import file_of
 from opdt.table.parallel import run
 from opdt.table.places import shown
-from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw
+from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw, plan_unread
 from opdt.table.raw import BadRows, Raw
 from opdt.table.remarks import remark
 from opdt.table.roles import (
-    ASKED,
     ColumnPlan,
     NotUsed,
     Plan,
@@ -313,12 +312,15 @@ def _code_block(
 def _code_apart(source: Source, some: list[int], asked: Asked) -> list[Planned]:
     out: list[Planned] = []
     for j in some:
-        name, entries = source.names[j], source.entries(j)
+        name = source.names[j]
         wish, declared = asked.roles.get(name), asked.missing.get(name, ())
+        unread = plan_unread(name, wish)
+        if unread is not None:
+            out.append((unread, None))
+            continue
+        entries = source.entries(j)
         if entries is None:
             out.append(plan_raw(name, source.column(j), wish, declared, named=asked.named))
-        elif wish is not None and not wish.role.is_used:
-            out.append((ColumnPlan(name, wish.role, ASKED), None))
         else:
             kind = Kind.NUMERIC if wish is None else kind_of(wish.role, Kind.NUMERIC)
             column = code_entries(name, entries, kind)
