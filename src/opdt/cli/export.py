@@ -50,6 +50,7 @@ def export(
     date_order: opt.DateOrder = None,
 ) -> None:
     """Write a rule as SQL, Python, pandas, polars, PMML, or for people; without --out print it."""
+    from opdt.cli.console import recorded_verdict, stderr
     from opdt.cli.files import check_output
     from opdt.cli.source import how_written, open_data
     from opdt.rules import read_rule
@@ -68,6 +69,9 @@ def export(
         typer.echo(text)
     else:
         _write(out, text + "\n")
+    verdict = recorded_verdict(rule)
+    if verdict is not None:  # beside the text, which others read
+        stderr().print(verdict, soft_wrap=True)
 
 
 def _class(rule: Any, to: str, text: str) -> Any:
