@@ -116,5 +116,6 @@ def report(
             stderr().print(f"verdict: {verdict}", style=style, soft_wrap=True)
         for said in aim.notes(solution, table, min_coverage):
             stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
-        show_columns(stderr(), plan)
+        if plan.remarkable:
+            show_columns(stderr(), plan)
     return exit_code(solution)
