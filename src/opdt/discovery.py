@@ -19,7 +19,6 @@ from opdt.problem.arguments import (
     StructureLike,
     build_problem,
     is_partitioned,
-    require_pyarrow,
     resolve_demands,
 )
 from opdt.solution import Budget, Clock, LimitReached, Solution
@@ -130,7 +129,6 @@ def discover(
                 f"engine {chosen.name!r} needs the whole table in memory; for partitions there is "
                 "the engine 'search'."
             )
-        require_pyarrow()
         from opdt.scale.front import discover_partitioned
 
         return discover_partitioned(

@@ -23,7 +23,7 @@ age,pulse,weight,state
 24,95,70,ill
 28,99,71,ill
 """
-COMMAND = ("alternatives", "states.csv", "--target", "state", "--label", "ill")
+COMMAND = ("alternatives", "states.csv", "--target", "state", "--label", "ill", "--w", 10)
 
 
 @pytest.fixture
@@ -50,26 +50,28 @@ def test_all_three_parts_are_listed_with_their_proof(opdt):
     )
     assert (result.exit_code, result.stderr) == (0, "")
     text = lines(result)
-    assert text[:9] == [
+    assert text[:11] == [
         "The best rules",
-        "    VI  covered  errors  lift  same rows  rule [verdict]",
-        "1    3        3       0  1.40         +1  IF age >= 50 THEN ill [not supported]",
-        "2    2        2       0  1.40         +1  IF age >= 62 THEN ill [not supported]",
-        "   -13        7       2  1.00             all rows: 71.4 % are ill",
+        "    VI  covered  errors  precision  lift  same rows  rule [verdict]",
+        "1    3        3       0    100.0 %  1.40         +1  IF age >= 50 THEN ill [not",
+        "                                                     supported]",
+        "2    2        2       0    100.0 %  1.40         +1  IF age >= 62 THEN ill [not",
+        "                                                     supported]",
+        "   -13        7       2     71.4 %  1.00             all rows (THEN ill)",
         "",
-        text[6],
+        text[8],
         SAME_ROWS,
         "",
     ]
-    assert text[6].startswith("proven: these are the first of all rules of this kind (")
-    assert text[9:13] == [
+    assert text[8].startswith("proven: these are the first of all rules of this kind (")
+    assert text[11:15] == [
         "The best rules that differ",
-        "    VI  covered  errors  lift  overlap  same rows  rule [verdict]",
-        "1    3        3       0  1.40        –         +1  IF age >= 50 THEN ill [not",
-        "                                                   supported]",
+        "    VI  covered  errors  precision  lift  overlap  same rows  rule [verdict]",
+        "1    3        3       0    100.0 %  1.40        –         +1  IF age >= 50 THEN",
+        "                                                              ill [not",
     ]
     near = text.index("All rules that are nearly as good as the best")
-    assert text[near + 5].startswith(
+    assert text[near + 6].startswith(
         "2 rules (1 set of rows) with a VI of at least 3 (optimum 3); "
     )
     common = text.index("What they have in common")
@@ -95,7 +97,29 @@ def test_all_three_parts_are_listed_with_their_proof(opdt):
 def test_without_a_choice_all_rules_within_a_per_cent_are_listed(opdt):
     text = lines(opdt(*COMMAND, "--depth", 1))
     assert text[0] == "All rules that are nearly as good as the best"
-    assert lines(opdt(*COMMAND, "--depth", 1, "--quiet")) == text[1:4]
+    assert lines(opdt(*COMMAND, "--depth", 1, "--quiet")) == text[1:5]
+
+
+def test_without_a_price_the_first_rule_is_that_of_fit(opdt, folder):
+    """Four of five old ones are ill, and all three of one town, who are fewer than a half."""
+    rows = ["age,town,state"]
+    rows += [f"{60 + k},{'B' if k < 3 else 'A'},ill" for k in range(4)] + ["70,A,well"]
+    rows += [f"{30 + k},A,well" for k in range(7)]
+    (folder / "towns.csv").write_text("\n".join(rows) + "\n")
+    asked = ("alternatives", "towns.csv", "--target", "state", "--depth", 1, "--best", "--limit", 3)
+    best = opdt(*asked)
+    assert lines(best)[2].split()[:4] == ["1", "3", "3", "0"]
+    assert "IF town" in lines(best)[2]
+    assert "w = 12, at which the most precise rule of at least 5 % of the rows" in best.stderr
+    assert "the rules are for ill, the rarer of two classes" in best.stderr
+    large = opdt(*asked, "--min-coverage", 5, "--json", "-")
+    assert "of at least 5 rows, that of 'opdt fit', is worth 0" in large.stderr
+    content = json.loads(large.stdout)
+    assert content["w"] == 5  # an error among five rows
+    assert content["best"]["rules"][0]["vi"] == 0
+    near = opdt(*asked[:-2], "--min-coverage", 5, "--within", "20%", "--json", "-")
+    assert json.loads(near.stdout)["near"]["threshold"] == -1  # a fifth of its rows
+    assert opdt(*asked, "--paper").stderr == ""
 
 
 def test_what_is_not_shown_is_counted(opdt):
@@ -108,7 +132,7 @@ def test_the_parts_are_written_as_json(opdt, folder):
     asked = ("--best", "--limit", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
     only = opdt(*COMMAND, *asked, "--json", "-")
     content = json.loads(only.stdout)
-    assert set(content) == {"best", "apart", "near", "columns", "opdt"}
+    assert set(content) == {"best", "apart", "near", "w", "columns", "opdt"}
     assert [each["role"] for each in content["columns"]] == ["numeric"] * 3
     assert content["best"]["complete"]
     assert content["near"]["threshold"] == 1
@@ -126,7 +150,7 @@ def test_the_parts_are_written_as_json(opdt, folder):
 
 def test_no_rule_has_an_exit_code_of_its_own(opdt, folder):
     (folder / "states.csv").write_text("x,state\n1,a\n1,b\n2,a\n2,b\n")
-    result = opdt("alternatives", "states.csv", "--target", "state", "--limit", 3)
+    result = opdt("alternatives", "states.csv", "--target", "state", "--limit", 3, "--paper")
     assert result.exit_code == 3
     assert "proven: there is no rule" in result.stdout
 

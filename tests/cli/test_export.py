@@ -132,3 +132,13 @@ def test_names_that_no_terminal_shows_are_printed_as_escapes(command, folder):
         result = command("rule.json", "--to", to)
         assert result.exit_code == 0
         assert "ud800" in result.stdout
+
+
+def test_the_recorded_verdict_stands_beside_the_export(opdt, folder):
+    rows = [f"{n % 50},{'ill' if n % 50 > 30 else 'well'}" for n in range(100)]
+    (folder / "many.csv").write_text("\n".join(["pulse,state", *rows]) + "\n")
+    opdt("fit", "many.csv", "--target", "state", "--json", "found.json")
+    result = opdt("export", "found.json", "--to", "english")
+    assert result.exit_code == 0
+    assert "verdict" not in result.stdout
+    assert result.stderr.startswith("verdict when it was found: supported: right in ")

@@ -198,7 +198,16 @@ def test_a_table_without_rows_has_none_to_hold_out(opdt, folder, refused, comman
     refused(
         opdt(command, "none.csv", "--target", "state", "--hold-out", "0.3"), "the data have no rows"
     )
-    refused(opdt(command, "none.csv", "--target", "state"), "0 sample(s)")
+    refused(opdt(command, "none.csv", "--target", "state"), "the table has no rows; a rule needs")
+
+
+def test_a_role_is_suggested_in_the_words_of_the_command_line(opdt, folder, refused):
+    (folder / "ids.csv").write_text(
+        "user id,state\n" + "".join(f"u{n},{n % 2}\n" for n in range(9))
+    )
+    for more in ((), ("--memory-limit", "1GB")):
+        asked = opdt("fit", "ids.csv", "--target", "state", *more)
+        refused(asked, "give it another one, as in --role 'user id=categorical'.")
 
 
 def test_a_table_of_a_database_is_fitted_and_marked(opdt, folder):

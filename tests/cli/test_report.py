@@ -38,3 +38,11 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(
     before = sorted(folder.iterdir())
     refused(opdt(*REPORT, *options, "--quiet"), *words)
     assert sorted(folder.iterdir()) == before
+
+
+def test_columns_that_are_not_used_are_told_once(opdt, folder):
+    rows = [f"P{n},{n % 7},{'ill' if n % 7 > 3 else 'well'}" for n in range(60)]
+    (folder / "ids.csv").write_text("\n".join(["id,pulse,state", *rows]) + "\n")
+    result = opdt("report", "ids.csv", "--target", "state", "--depth", "1", "--out", "page.html")
+    assert result.exit_code == 0
+    assert result.stderr.count("its name says so, and all 60 values differ") == 1

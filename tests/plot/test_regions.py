@@ -253,14 +253,18 @@ def test_hostile_levels_are_shown_as_they_are() -> None:
     assert not any(text.get_parse_math() for text in drawn_texts(ax) if "$" in text.get_text())
 
 
-def test_a_fitted_model_a_solution_and_its_rule_give_the_same_picture() -> None:
+def test_a_fitted_model_and_a_solution_give_the_same_picture_and_their_rule_no_verdict() -> None:
     X, y = clinic()
     matrix = np.column_stack([X["age"], X["dose"]])
     model = OPDTClassifier(max_depth=2, w=3, label="ill").fit(matrix, y)
-    pictures = [marks(region(each, matrix, y, ax=axes())) for each in (model, model.solution_)]
-    pictures.append(marks(region(model.rule_, matrix, y, ax=axes())))
-    for kind, points in pictures[0].items():
-        assert all(np.array_equal(points, other[kind]) for other in pictures[1:])
+    drawn = [region(each, matrix, y, ax=axes()) for each in (model, model.solution_)]
+    bare = region(model.rule_, matrix, y, ax=axes())
+    one, other, third = map(marks, (*drawn, bare))
+    for kind, points in one.items():
+        assert np.array_equal(points, other[kind])
+        assert len(points) == len(third[kind])
+    assert all("verdict: supported" in texts(ax) for ax in drawn)
+    assert set(texts(drawn[0])) - set(texts(bare)) == {"verdict: supported"}
 
 
 def test_a_model_of_a_frame_draws_an_array_under_the_names_of_the_fit() -> None:

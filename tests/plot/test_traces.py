@@ -118,7 +118,9 @@ def test_a_fitted_model_shows_its_search() -> None:
     model = OPDTClassifier(max_depth=1, w=3).fit(np.column_stack([X["age"], X["dose"]]), y)
     ax = progress(model, ax=axes())
     assert curves(ax)[1][1][-1] == model.value_
-    assert ax.get_title(loc="left").startswith(f"VI {model.value_:g}, proven optimal")
+    title = ax.get_title(loc="left")
+    assert title.startswith(f"VI {model.value_:g}, proven optimal")
+    assert title.endswith("; verdict: supported")
 
 
 def test_no_text_lies_on_another() -> None:

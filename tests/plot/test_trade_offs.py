@@ -63,6 +63,16 @@ def test_every_segment_is_a_point() -> None:
     assert np.allclose(drawn(ax, "chosen"), [(0.31, 0.9)])
 
 
+def test_rules_that_are_not_supported_are_hollow() -> None:
+    X, y = matrix()
+    path = weight_path(X[:40], y[:40], max_depth=1)
+    levels = [str(segment.verdict.level) for segment in path if segment.verdict is not None]
+    assert set(levels) > {"supported"}
+    ax = trade_off(path, ax=axes(7, 5))
+    assert len(drawn(ax, "doubtful")) == sum(level != "supported" for level in levels)
+    assert {"verdict: supported", "verdict: weak or not supported"} <= set(texts(ax))
+
+
 def test_points_are_labelled_with_their_prices() -> None:
     words = texts(trade_off(PATH, w=10, ax=axes(7, 5)))
     assert "w = 10: 90.0 % right, 31.0 % of the rows" in words

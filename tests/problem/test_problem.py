@@ -219,8 +219,11 @@ def test_subsets_of_many_levels_hold_the_frequent_ones():
     (chain,) = problem.chains
     assert problem.fits(chain, (frequent,))
     assert not problem.fits(chain, (rare,))
-    (note,) = problem.noted(table.plan)["x"].changes
+    noted = problem.noted(table.plan)
+    note = noted["x"].unproven
     assert note.startswith("sets of levels ('in') are made of the 11 most frequent of its 14")
+    assert noted.unproven == (f"x: {note}.",)
+    assert noted.remarkable[0].to_dict()["unproven"] == note
 
 
 @pytest.mark.parametrize(

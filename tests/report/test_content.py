@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from opdt import Condition, Rule, Table
 from opdt.report.content import class_counts, summarise, wrong_rows
@@ -59,3 +60,10 @@ def test_columns_are_summarised():
 
 def test_classes_are_counted():
     assert class_counts(Table.build(X, Y, warn=False)) == [("ill", 3), ("well", 3)]
+
+
+def test_nested_values_of_a_column_that_is_ignored_are_not_shown():
+    source = open_source(pa.table({**X, "tags": [{"a": 1}] * 6}))
+    wrong = wrong_rows(RULE, source, Y, ILL, limit=5)
+    assert wrong.columns[-1] == "tags"
+    assert wrong.rows[0][2][-1] == "…"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import EngineUnavailable, InputError, UnsupportedProblem
+from opdt.errors import ColumnWarning, InputError, UnsupportedProblem
 from opdt.solution import Budget
 from opdt.table import Column, Kind
 from opdt.table.leaks import leak_of
@@ -132,14 +133,6 @@ def test_nothing_is_read_before_the_wishes_are_checked(
 def test_dask_objects_that_are_no_frames_are_refused(frame: Any) -> None:
     with pytest.raises(InputError, match=r"'X' must be a dask DataFrame, got .*Series; convert"):
         opdt.discover(frame["wide"], "y")
-
-
-def test_a_missing_package_is_named_with_its_extra(
-    files: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(EngineUnavailable, match=r"pyarrow; run: pip install 'opdt\[parquet\]'"):
-        opdt.discover(files, "y")
 
 
 # -- the estimator -------------------------------------------------------------------------------
@@ -261,7 +254,6 @@ def test_csv_files_are_fitted_too(tmp_path: Path) -> None:
 # -- what is said about columns --------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::opdt.errors.ColumnWarning")
 def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 400)
@@ -277,8 +269,12 @@ def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for path, part in zip(paths, (table.slice(0, 200), table.slice(200)), strict=True):
         pyarrow.csv.write_csv(part, path)
-    here = opdt.discover(columns, labels, max_depth=1).plan
-    there = opdt.discover(paths, "ill", max_depth=1).plan
+    with pytest.warns(ColumnWarning) as warned_here:
+        here = opdt.discover(columns, labels, max_depth=1).plan
+    with pytest.warns(ColumnWarning) as warned_there:
+        there = opdt.discover(paths, "ill", max_depth=1).plan
+    assert _told(warned_here) == _told(warned_there)  # the same, and once
+    assert len(warned_here) == 2
     assert here is not None
     assert there is not None
     for one, other in zip(here, there, strict=True):
@@ -289,6 +285,12 @@ def test_the_plan_says_the_same_in_pieces(tmp_path: Path) -> None:
     assert str(there["age"].unread).endswith(f"'n.n.' in line 52 of {str(paths[1])!r}")
 
 
+def _told(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """What warnings say, whatever the place of the cell that they show."""
+    assert {each.filename for each in caught} == {__file__}  # of the caller
+    return [str(each.message).partition(" in ")[0] for each in caught]
+
+
 def test_columns_that_know_too_much_in_a_sample_say_so() -> None:
     labels = np.tile(np.array([0, 1], np.int32), 60)
     column = Column("leak", Kind.NUMERIC, labels, np.array([0, 1]))
@@ -296,6 +298,19 @@ def test_columns_that_know_too_much_in_a_sample_say_so() -> None:
     told = leak_of(column, labels, 2, 5000)
     assert told is not None
     assert "tells the class of 100.0 % of 120 rows drawn from all" in told
+
+
+def test_a_column_that_is_ignored_may_hold_anything(tmp_path: Path) -> None:
+    path = tmp_path / "nested.parquet"
+    rows = {"a": [1.5, 2.5] * 20, "tags": [["x"], []] * 20, "y": [0, 1] * 20}
+    pq.write_table(pa.table(rows), path)
+    for more in ({}, {"memory_limit": "1GB"}):
+        found = opdt.discover(path, "y", max_depth=1, roles={"tags": "ignored"}, **more)
+        assert found.rule is not None
+        assert found.plan is not None
+        assert found.plan["tags"].role == "ignored"
+        with pytest.raises(InputError, match="column 'tags'"):
+            opdt.discover(path, "y", max_depth=1, **more)
 
 
 @pytest.mark.parametrize(

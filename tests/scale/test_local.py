@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import opdt
-from opdt.errors import InputError, UnsupportedProblem
+from opdt.errors import ColumnWarning, InputError, UnsupportedProblem
 from opdt.scale import LocalScanner, PassProgress, discover_partitioned, local
 from opdt.scale.lazy import dask_frame
 from opdt.scale.schema import agree
@@ -186,7 +186,8 @@ def test_a_forbidden_column_may_have_any_number_of_levels(
     (tmp_path / "a.csv").write_text("id,a,y\n" + "".join(f"p{k},{k},{k // 5}\n" for k in range(10)))
     with pytest.raises(UnsupportedProblem, match="column 'id' has more than 3 levels"):
         discover_partitioned(tmp_path / "a.csv", "y", roles={"id": "categorical"})
-    found = discover_partitioned(tmp_path / "a.csv", "y", constraints={"forbidden": ["id"]})
+    with pytest.warns(ColumnWarning, match="not used: 'id'"):
+        found = discover_partitioned(tmp_path / "a.csv", "y", constraints={"forbidden": ["id"]})
     assert found.rule.features == ("a",)
 
 

@@ -16,7 +16,8 @@ from opdt.solution import Solution, Status, StopReason
 from opdt.studio.outcome import badge_of
 from opdt.studio.regions import MAX_POINTS
 from opdt.studio.solver import Kept, Solver, warm_up
-from opdt.studio.tables import load_dataset
+from opdt.studio.tables import load_dataset, load_file
+from opdt.studio.web.panels.rule import _proof
 from opdt.studio.work import Pinned, Work
 from studio.works import first, patients, works
 
@@ -248,3 +249,14 @@ def test_alternatives_are_within_one_per_cent_of_the_optimum() -> None:
 
 def test_everything_can_be_warmed_up() -> None:
     warm_up()
+
+
+def test_what_the_proof_leaves_out_stands_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "levels.csv"
+    rows = [f"l{n % 14:02},{'ab'[n % 3 > 0]}" for n in range(84)]
+    path.write_text("\n".join(["level,y", *rows]) + "\n")
+    solver = Solver(load_file(path))
+    work = first(solver.loaded, label="y", held_out=0.0, subsets=True)
+    outcome = solver.solve(work)
+    assert "are made of the 11 most frequent of its 14 levels; nothing is proven" in _proof(outcome)
+    assert "nothing is proven" not in _proof(solver.solve(work.change(subsets=False)))

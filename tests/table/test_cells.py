@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -15,8 +16,18 @@ from hypothesis import strategies as st
 
 from opdt.errors import InputError, OpdtWarning
 from opdt.scale.local import LocalScanner
+from opdt.table import cells as cells_module
 from opdt.table import read_frame
-from opdt.table.cells import ANY, cell_readings, column_of, convert, readings, settled, type_of
+from opdt.table.cells import (
+    ANY,
+    Reading,
+    cell_readings,
+    column_of,
+    convert,
+    readings,
+    settled,
+    type_of,
+)
 
 CELLS = [
     "", " ", "NA", " null", "5", " 5", "5 ", "\t7", "+5", "-5", "--5", "007", "0x10", "1_000",
@@ -58,6 +69,8 @@ def naive_column(cells: list[str | None]) -> tuple[str, list[Any]]:
 
     if not kept:
         return "null", spread([])
+    if any(re.fullmatch("[+-]?0[0-9]+", c) for c in kept):  # a code, such as 007
+        return "other", []
     if all(
         c.lstrip("+-").isdecimal() and c.isascii() and len(c.lstrip("+-")) > len(c) - 2
         for c in kept
@@ -100,6 +113,48 @@ def test_a_column_has_the_readings_that_its_cells_share(cells: list[str | None])
     halves = [column_of(part) for part in (cells[:3], cells[3:])]
     assert readings(halves[0]) & readings(halves[1]) == shared
     assert convert(column, settled(shared)).type == type_of(settled(shared))
+
+
+# Cells of one family, among which one of another stands now and then.
+FAMILIES = [
+    ["5", "-5", "0", "-0", "12", "+7", "00", "-00", "007", "-07", "0x1", "-0x1", "9" * 20, " 5"],
+    ["0.5", "-0.5", "0", "00.5", "-00.5", "1e3", "5.", "3", "nan(1)", "NAN", "007", "-inf", "1,5"],
+    ["2024-02-29", "2024-02-29 10:00", "2024-02-29 10", "2023-02-29", " 2024-02-28", "NA"],
+    ["31/12/2024", "01/02/2024", "1/2/2024", "12/31/2024", "3/4/2024 9:05", "30/2/2024", "1.2.24"],
+    ["2024-01-01T10:00Z", "2024-01-01T10:00+01:30", "2024-01-01T10:00", "2024-01-01T10:00+15:00"],
+    ["true", "False", "TRUE ", "0", "yes"],
+]  # fmt: skip
+
+
+@given(st.data(), st.sampled_from(FAMILIES), st.sampled_from([None, "dmy", "mdy"]))
+@example(None, ["5", "-5", "007"], None)
+@example(None, ["5", "-07"], None)
+@example(None, ["5", "0x1"], None)
+@example(None, ["0.5", "nan(1)"], None)
+def test_columns_read_whole_are_read_as_cell_after_cell(
+    data: st.DataObject | None, family: list[str], order: str | None
+) -> None:
+    cells: list[str | None] = list(family)
+    if data is not None:
+        some = st.lists(st.sampled_from([*family, None, "x"]), min_size=2, max_size=8)
+        cells = [family[0], *data.draw(some)]
+    shared = ANY
+    for cell in cells:
+        shared &= ANY if cell is None else cell_readings(cell)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells_module, "_FEW", 1)  # all others are not looked at one by one
+        column = pa.chunked_array([*column_of(cells[:3]).chunks, *column_of(cells[3:]).chunks])
+        found, values = cells_module.read(column, order=order)
+        assert readings(column) == found
+    assert _told(found) == _told(shared)
+    form = settled(found, order)
+    assert values.type == type_of(form)
+    assert repr(values.to_pylist()) == repr(convert(column, form).to_pylist())
+
+
+def _told(found: Reading) -> Reading:
+    """What readings decide: how the column is settled, whatever the order."""
+    return found if not found.is_text else Reading(0)
 
 
 @pytest.mark.parametrize(

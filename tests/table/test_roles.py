@@ -72,7 +72,7 @@ def test_a_word_about_a_column_that_is_not_used_says_why() -> None:
     for demands in ({"required": ["user_id"]}, {"directions": {"user_id": "=="}}):
         with pytest.raises(InputError, match=r"'user_id' is not used: its role is 'id' \(its name"):
             Problem.build(table, constraints=opdt.Constraints(**demands))
-    with pytest.raises(InputError, match="no column is left to make rules of: 'user_id'"):
+    with pytest.raises(InputError, match="no column is left to make rules of: column 'user_id'"):
         Table.build({"user_id": X["user_id"]}, LABELS, warn=False)
     with pytest.warns(ColumnWarning, match="columns that are not used: 'user_id'"):
         Table.build(X, LABELS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -12,10 +12,13 @@ from opdt.cli.option_groups import ColumnOptions, RuleOptions, RunOptions, TextO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from rich.console import Console
 
     from opdt.analysis.alternatives import Alternative, Alternatives, RashomonSet
+    from opdt.cli.aim import Aim
+    from opdt.solution import Solution
     from opdt.table import Plan, Table
 
     Found = Alternatives | RashomonSet
@@ -27,7 +30,8 @@ Within = Annotated[
     str | None,
     typer.Option(
         metavar="1%",
-        help="All rules that lose at most this to the best; '3 rows' is a loss of VI (1%).",
+        help="All rules that lose at most this to the best: a share of its VI, or of its rows "
+        "where the VI is 0; '3 rows' is a loss of VI (1%).",
         rich_help_panel=WHICH,
     ),
 ]
@@ -69,8 +73,9 @@ def alternatives(
     overlap: Overlap = "share",
     within_limit: WithinLimit = 10_000,
     depth: opt.Depth = None,
-    w: opt.Weight = 10.0,
-    label: opt.Label = None,
+    w: opt.Price = None,
+    label: opt.Wanted = None,
+    paper: opt.Paper = False,
     rule: RuleOptions,
     columns: ColumnOptions,
     text: TextOptions,
@@ -82,9 +87,13 @@ def alternatives(
     The best N, rules that cover other rows, and all that are nearly as good, with the features
     they need and those they can exchange. Without any of these all
     rules within 1 % of the best.
+
+    The best is that of 'opdt fit': the most precise rule of at least 5 % of the rows, for the rarer
+    of two classes. Rules are listed by VI at the price of an error at which it is worth 0 and no
+    rule more; '--w' names another price.
     """
     from opdt.cli import source as given
-    from opdt.cli.console import notes, show_columns, stdout
+    from opdt.cli.console import notes, show_columns, stderr, stdout
     from opdt.cli.files import check_output
 
     only_json = json_out is not None and str(json_out) == given.STDIN
@@ -93,28 +102,86 @@ def alternatives(
     if within is None and not best and max_overlap is None:
         best, within = limit is not None, "1%" if limit is None else None
     near = None if within is None else read_within(within)
+    aim = Aim(None, w, label, paper)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         table = columns.table(given.open_data(data, text.marks), target)
+        settings: dict[str, Any] = {
+            **run.limits,
+            "max_depth": depth,
+            "label": aim.of_table(table),
+            **rule.shape(),
+            "constraints": rule.demands(table.names),
+        }
+        start = _start(table, aim, rule.limits, settings)
+        if start.best is not None:
+            settings["constraints"].setdefault("min_coverage", start.least)
         parts = _find(
             table,
-            near=None if near is None else near | {"limit": within_limit},
+            near=None if near is None else {**start.reach(near), "limit": within_limit},
             best=best,
             limit=LISTED if limit is None else limit,
             apart=None if max_overlap is None else {"max_overlap": max_overlap, "overlap": overlap},
-            **run.limits,
-            max_depth=depth,
-            w=w,
-            label=None if label is None else given.class_of(table, label),
-            **rule.shape(),
-            constraints=rule.demands(table.names),
+            w=start.w,
+            **settings,
         )
+    for note in [] if run.quiet else start.notes(aim, table):
+        stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
-        _show(parts, limit or LISTED, w, quiet=run.quiet)
+        _show(parts, limit or LISTED, float(start.w), quiet=run.quiet)
         if not run.quiet:
             show_columns(stdout(), table.plan)
     if json_out is not None:
-        _write(json_out, parts, table.plan)
+        _write(json_out, parts, table.plan, float(start.w))
     return _exit_code(list(parts.values()))
+
+
+class _Start(NamedTuple):
+    """The price that rules are listed by, and the rule that makes it: none where it was given."""
+
+    w: float | Fraction
+    best: Solution | None = None
+    least: float = 0.0  # the coverage that the rule must have
+
+    def reach(self, near: Mapping[str, float]) -> Mapping[str, float]:
+        """What may be lost, where the best VI is 0: a share of the rows of the best rule."""
+        if self.best is None or not self.best.errors or "within" not in near:
+            return near
+        return {"within_rows": near["within"] * self.best.covered}
+
+    def notes(self, aim: Aim, table: Table) -> list[str]:
+        """What is said aloud about what nobody has asked for: the class, and the price."""
+        if self.best is None or self.best.rule is None:
+            return []
+        said = aim.class_notes(self.best.rule.label, table, "the rules are")
+        share = f"{100 * self.least:.10g} % of the rows"
+        rows = share if self.least < 1 else f"{self.least:.10g} rows"
+        worth = "0" if self.best.errors else "its rows"
+        return [
+            *said,
+            f"rules are listed by VI at w = {float(self.w):.4g}, at which the most precise rule of "
+            f"at least {rows}, that of 'opdt fit', is worth {worth} and no rule more; '--w' names "
+            "another price.",
+        ]
+
+
+def _start(
+    table: Table, aim: Aim, limits: Mapping[str, float | None], settings: Mapping[str, Any]
+) -> _Start:
+    """What to list by; found by a search for the rule of 'opdt fit' where nothing is said."""
+    from fractions import Fraction
+
+    from opdt.cli.solve import solve
+    from opdt.problem.arguments import LEAST_COVERAGE
+
+    if aim.settings(limits)["objective"] == "vi":
+        return _Start(aim.price)
+    best = solve(table, objective="precision", **settings)
+    if best.rule is None:
+        return _Start(aim.price)
+    # An error costs so much that what is right pays for it; of no error, whatever it costs.
+    price = Fraction(best.covered) / Fraction(best.errors) if best.errors else table.n_rows
+    least = limits["min_coverage"]
+    return _Start(price, best, LEAST_COVERAGE if least is None else least)
 
 
 def read_within(text: str) -> dict[str, float]:
@@ -208,15 +275,15 @@ def _show_rules(console: Console, rules: Sequence[Alternative], w: float) -> Non
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     has_overlap = any(each.overlap == each.overlap for each in rules)
-    titles = ["", "VI", "covered", "errors", "lift"]
+    titles = ["", "VI", "covered", "errors", "precision", "lift"]
     titles += [*(["overlap"] if has_overlap else []), "same rows"]
     for title in titles:
         grid.add_column(title, justify="right", no_wrap=True)
     grid.add_column("rule [verdict]", overflow="fold")
     for each in rules:
         others = f"+{len(each.equivalents)}" if each.equivalents else ""
-        numbers = [str(each.rank), f"{each.value:.10g}", f"{each.covered:g}", f"{each.errors:g}"]
-        numbers.append(format_lift(each.lift))
+        numbers = [str(each.rank), f"{each.value:.6g}", f"{each.covered:g}", f"{each.errors:g}"]
+        numbers += [format_share(each.precision), format_lift(each.lift)]
         if has_overlap:
             numbers.append("–" if each.overlap != each.overlap else f"{each.overlap:.2f}")
         more = "…" if each.more_equivalents and others else ""
@@ -224,8 +291,9 @@ def _show_rules(console: Console, rules: Sequence[Alternative], w: float) -> Non
     blank = [""] * (has_overlap + 1)
     for label, base in {each.rule.label: each.evidence for each in rules if each.evidence}.items():
         rows, wrong = base.counts.n_rows, base.counts.n_rows - base.counts.n_class
-        numbers = [f"{rows - w * wrong:.10g}", f"{rows:g}", f"{wrong:g}", format_lift(1.0)]
-        words = f"all rows: {format_share(base.base_rate)} are {label}"
+        numbers = [f"{rows - w * wrong:.4g}", f"{rows:g}", f"{wrong:g}"]
+        numbers += [format_share(base.base_rate), format_lift(1.0)]
+        words = f"all rows (THEN {label})"
         grid.add_row("", *numbers, *blank, Text(words), style="dim")
     console.print(grid)
 
@@ -244,14 +312,14 @@ def _proof(found: Found) -> str:
     return f"proven: these are the first of all rules of this kind ({took})"
 
 
-def _write(out: Path, parts: Mapping[str, Found], plan: Plan) -> None:
+def _write(out: Path, parts: Mapping[str, Found], plan: Plan, w: float) -> None:
     """Write the parts as JSON to a file or (for '-') to the terminal."""
     import json
 
     import opdt
 
     content: dict[str, Any] = {name: _content(found) for name, found in parts.items()}
-    content |= {"columns": plan.to_list(), "opdt": opdt.__version__}
+    content |= {"w": w, "columns": plan.to_list(), "opdt": opdt.__version__}
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if str(out) == "-":
         typer.echo(text)

@@ -49,6 +49,7 @@ def export(
     text: TextOptions,
 ) -> None:
     """Write a rule as SQL, Python, pandas, polars, PMML, or for people; without --out print it."""
+    from opdt.cli.console import recorded_verdict, stderr
     from opdt.cli.files import check_output
     from opdt.cli.source import open_data
     from opdt.rules import read_rule
@@ -67,6 +68,9 @@ def export(
         typer.echo(content)
     else:
         _write(out, content + "\n")
+    verdict = recorded_verdict(rule)
+    if verdict is not None:  # beside the text, which others read
+        stderr().print(verdict, soft_wrap=True)
 
 
 def _class(rule: Any, to: str, text: str) -> Any:

@@ -30,7 +30,7 @@ class Group(TyperGroup):
                 raise
             code = complain(f"{error} {_REPORT}", BUG)
         except OpdtError as error:
-            code = complain(str(error), BAD_INPUT)
+            code = complain(getattr(error, "for_terminal", str(error)), BAD_INPUT)
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         except OSError as error:

@@ -10,7 +10,6 @@ from typing import Any
 
 from opdt.cli.mark import SEPARATORS, check_marked, write_marked
 from opdt.errors import InputError, first_line
-from opdt.problem.arguments import require_pyarrow
 from opdt.rules import Rule, RuleSet
 from opdt.table import column_names, read_frame
 from opdt.table.places import is_remote
@@ -35,7 +34,6 @@ def mark_files(
     -------
     covered, n_rows : int
     """
-    require_pyarrow()
     from opdt.scale.local import find_files
 
     paths = find_files(data)

@@ -17,7 +17,7 @@ from opdt.cli import options as opt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opdt.table import Source, Table
+    from opdt.table import Plan, Source, Table
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,6 +165,7 @@ class Parts:
 
     source: Source
     table: Table
+    plan: Plan  # of all rows
     unseen: Any
 
     @classmethod
@@ -181,4 +182,4 @@ class Parts:
         if more.test is not None:
             unseen = read_data(more.test, text.marks)
         source = open_source(rows)
-        return cls(source, build_table(source, target, plan=plan), unseen)
+        return cls(source, build_table(source, target, plan=plan), plan, unseen)

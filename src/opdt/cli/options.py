@@ -37,7 +37,6 @@ Depth = Annotated[
     int | None,
     typer.Option(metavar="N", help="Most conditions (the structure's depth, or 2)."),
 ]
-Weight = Annotated[float, typer.Option("--w", metavar="X", help="Price of one error, in rows.")]
 Price = Annotated[
     float | None,
     typer.Option(
@@ -62,10 +61,6 @@ Wanted = Annotated[
         metavar="CLASS",
         help="Class to find a rule for; 'rarest', or 'all' (the rarer of two classes).",
     ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option("--label", metavar="CLASS", help="Class to find a rule for (the best)."),
 ]
 EngineName = Annotated[str, typer.Option(metavar="NAME", help="How to search; see 'opdt engines'.")]
 TimeLimit = Annotated[

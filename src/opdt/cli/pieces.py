@@ -13,7 +13,7 @@ from opdt.cli.source import STDIN, missing_of, roles_of
 from opdt.errors import InputError
 from opdt.machine import format_size
 from opdt.optional import require
-from opdt.problem.arguments import is_partitioned, require_pyarrow
+from opdt.problem.arguments import is_partitioned
 from opdt.solution import Solution
 from opdt.table import Plan, Table
 
@@ -61,16 +61,16 @@ def open_pieces(
     """
     if STDIN in data:
         raise InputError("the standard input cannot be read in pieces; name files.")
-    require_pyarrow()
     from opdt.machine import cores
     from opdt.scale.local import LocalScanner
     from opdt.scale.schema import agree
+    from opdt.table.roles import unread_columns
 
     scanner = LocalScanner(data, cores(), **(written or {}))
     sources = scanner.sources()
     names = tuple(name for name in sources[0].schema.names if name != target)
     roles, gone = roles_of(names, role), missing_of(names, missing)
-    schema = agree(sources, target)
+    schema = agree(sources, target, unread=unread_columns(roles))
     if dask is None:
         yield Pieces(scanner, names, roles, gone, schema.target)
         return

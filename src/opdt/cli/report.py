@@ -46,7 +46,7 @@ def report(
     run: RunOptions,
 ) -> int:
     """Find the best rule and write a page about it, for those who must decide on it."""
-    from opdt.cli.console import notes, working
+    from opdt.cli.console import notes, show_columns, stderr, working
     from opdt.cli.files import check_output
     from opdt.cli.solve import exit_code, solve
     from opdt.cli.source import roles_of
@@ -54,7 +54,7 @@ def report(
     from opdt.table import open_source
 
     check_output("--out", out, data)
-    with notes(shown=not run.quiet):
+    with notes(shown=not run.quiet, columns=False):  # the plan says the same
         rows = Parts.read(data, target, text, columns, more)
         settings = {
             "max_depth": depth,
@@ -78,6 +78,8 @@ def report(
     page.save(out)
     if not run.quiet:
         _say(out, page, solution, aim.notes(solution, rows.table, rule.min_coverage))
+        if rows.plan.remarkable:
+            show_columns(stderr(), rows.plan)
     return exit_code(solution)
 
 

@@ -18,7 +18,7 @@ from opdt.engines import Engine
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows, weighed
 from opdt.problem import Constraints
-from opdt.problem.arguments import StructureLike, is_partitioned, require_pyarrow
+from opdt.problem.arguments import StructureLike, is_partitioned
 from opdt.rules import Rule, RuleSet
 from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
 from opdt.solution import Budget, Clock, Solution, Status
@@ -277,7 +277,6 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule = RuleSet([], None, None) if self.rule_ is None else self.rule_
         if lazy_kind(X):
             return lazy_covers(rule, X)
-        require_pyarrow()
         from opdt.scale.lazy import covered_rows
 
         return covered_rows(rule, X, threads=Budget(n_jobs=self.n_jobs).n_threads)

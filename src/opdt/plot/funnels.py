@@ -83,7 +83,7 @@ class _Sheet:
     def label_end(self) -> float:
         """Where the names of the stages end."""
         lines = [self._label(at, np.inf)[0] for at in range(len(self.stages))]
-        longest = max(width_of(text, self.size, "bold") for text in lines)
+        longest = max(width_of(text, self.size, "bold") for text in (*lines, self.rows.verdict))
         return float(min(1.04 * longest + 6, 0.34 * self.width))
 
     @cached_property
@@ -110,6 +110,7 @@ class _Sheet:
     def draw(self) -> None:
         """Draw headings, stages and the key."""
         label = self.rows.classes[0]
+        self._heading(4, self.rows.verdict, self.label_end - 4)
         self._heading(self.bars[0], "rows left", np.inf)
         self._heading(self.shares[0], f"share of {label}", self.width - self.shares[0] - 4)
         for at in range(len(self.stages)):

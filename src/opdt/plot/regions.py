@@ -316,6 +316,7 @@ class _Picture:
             f"{self.rows.classes[0]} ({share(counts[0], total)}), {count(errors)} "
             f"error{'' if errors == 1 else 's'}"
         ]
+        lines += [self.rows.verdict] if self.rows.verdict else []
         names = (self.x.name, self.y.name)
         others = [c for c in self.rows.rule.conditions if c.feature not in names]
         n_passing = int(self.passes.sum())

@@ -33,11 +33,14 @@ class RuleRows:
     classes : tuple of str
         Classes as text, the rule's first, then the most frequent; those that are too many to be
         told apart are one, the last.
+    verdict : str
+        What `verdict_of` says of the model.
     """
 
     rule: Rule
     codes: NDArray[np.intp]
     classes: tuple[str, ...]
+    verdict: str
     _source: Source
     _columns: dict[str, str]
     _read: dict[str, tuple[NDArray[Any], Mask]] = field(default_factory=dict)
@@ -48,7 +51,7 @@ class RuleRows:
         rule, source = rule_of(model), open_source(X)
         columns = _columns_of(model, source)
         codes, classes = _coded(_labels(source, y), rule.label)
-        return cls(rule, codes, classes, source, columns)
+        return cls(rule, codes, classes, verdict_of(model), source, columns)
 
     @property
     def n_rows(self) -> int:
@@ -103,6 +106,16 @@ def rule_of(model: Any) -> Rule:
         "a picture of a rule needs a Rule, a Solution or a fitted model, "
         f"got {type(model).__name__}."
     )
+
+
+def verdict_of(model: Any) -> str:
+    """`verdict: weak`, of the rows that the rule of a solution or model was found on.
+
+    Nothing of a bare rule, of which nobody knows how it was found.
+    """
+    solution = getattr(model, "solution_", model)
+    verdict = solution.verdict if isinstance(solution, Solution) else None
+    return "" if verdict is None else f"verdict: {verdict.level}"
 
 
 def _columns_of(model: Any, source: Source) -> dict[str, str]:

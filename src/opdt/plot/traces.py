@@ -18,6 +18,7 @@ from opdt.plot.canvas import (
     size_in_points,
     theme_of,
 )
+from opdt.plot.rows import verdict_of
 from opdt.plot.words import LITERAL, count, key_below, seconds_text, wrap
 from opdt.solution import Solution, Status, StopReason
 
@@ -71,7 +72,8 @@ def progress(solution: Any, *, ax: Axes | None = None) -> Axes:
         ax.set_ylim(bottom=0)  # the value of covering nothing
     ax.set_ylabel("VI", **LITERAL)
     settle(ax)
-    title = "\n".join(wrap(_verdict(solution), size_in_points(ax)[0], 10, 2, "bold"))
+    words = "; ".join(text for text in (_outcome(solution), verdict_of(solution)) if text)
+    title = "\n".join(wrap(words, size_in_points(ax)[0], 10, 2, "bold"))
     ax.set_title(title, loc="left", size=10, weight="bold", color=theme.ink, pad=8, **LITERAL)
     _key(ax, theme, proven=solution.status.is_proven)
     return ax
@@ -99,8 +101,8 @@ def _time_axis(ax: Axes, times: Any, unit: str) -> None:
     ax.set_xlabel(f"time in {unit}", **LITERAL)
 
 
-def _verdict(solution: Solution) -> str:
-    """What came out of it, in words."""
+def _outcome(solution: Solution) -> str:
+    """What came out of the search, in words."""
     after = f"after {seconds_text(solution.seconds)}"
     value = f"VI {count(solution.value)}"
     if solution.status is Status.OPTIMAL:

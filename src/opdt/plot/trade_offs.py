@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from opdt.errors import InputError
@@ -19,6 +19,7 @@ from opdt.plot.canvas import (
 )
 from opdt.plot.words import LITERAL, count, key_below, share, width_of
 from opdt.solution import Solution
+from opdt.verdict import Verdict, VerdictLevel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +42,7 @@ class TradeOffMark:
     coverage: float
     w_from: float | None = None
     w_to: float | None = None
+    level: VerdictLevel | None = None  # of the verdict, where there is one
 
     @property
     def prices(self) -> str:
@@ -80,7 +82,8 @@ def trade_off(
     """Draw precision against coverage of the best rules of all prices of an error.
 
     A low price gives a rule of many rows and some errors, a high price one of fewer rows and
-    hardly any. Each point is a rule, with the prices at which it is the best.
+    hardly any. Each point is a rule, with the prices at which it is the best; it is filled where
+    the verdict on the rule is *supported*.
 
     Parameters
     ----------
@@ -126,9 +129,8 @@ def trade_off(
     _label(ax, theme, points, others, star, said)
     title: dict[str, Any] = {"size": 10, "weight": "bold", "color": theme.ink, "pad": 8}
     ax.set_title("best rules for all prices w of an error", loc="left", **title, **LITERAL)
-    texts = ["on the rows they were found on", "the same rules on held-out rows"]
-    if others:
-        key_below(ax, theme, handles, texts, 38, columns=2)
+    if handles:
+        key_below(ax, theme, list(handles.values()), list(handles), 38, columns=2)
     return ax
 
 
@@ -150,7 +152,9 @@ def points_of(path: Any, X: Any = None) -> list[TradeOffMark]:
                 f"{type(segment).__name__}; give bare solutions as a mapping of w to Solution."
             )
         w_from, w_to = (getattr(segment, name, None) for name in ("w_from", "w_to"))
-        points.append(TradeOffMark(float(segment.precision), float(segment.coverage), w_from, w_to))
+        level = _level(segment)
+        shares = float(segment.precision), float(segment.coverage)
+        points.append(TradeOffMark(*shares, w_from, w_to, level))
     return [p for p in points if p.coverage > 0]
 
 
@@ -172,13 +176,17 @@ def _points_of_solutions(solutions: Mapping[Any, Any], X: Any) -> list[TradeOffM
                 f"'path' must map each w to a Solution, got {type(solution).__name__} at {w!r}."
             )
         if last is not None and solution.rule == last.rule and solution.covered:
-            points[-1] = TradeOffMark(
-                points[-1].precision, points[-1].coverage, points[-1].w_from, w
-            )
+            points[-1] = replace(points[-1], w_to=w)
         elif solution.covered:
-            points.append(TradeOffMark(solution.precision, solution.covered / total, w, w))
+            shares = solution.precision, solution.covered / total
+            points.append(TradeOffMark(*shares, w, w, _level(solution)))
         last = solution
     return points
+
+
+def _level(found: Any) -> VerdictLevel | None:
+    verdict = getattr(found, "verdict", None)
+    return verdict.level if isinstance(verdict, Verdict) else None
 
 
 def _own(model: Any, X: Any, y: Any) -> TradeOffMark | None:
@@ -192,7 +200,9 @@ def _own(model: Any, X: Any, y: Any) -> TradeOffMark | None:
 def _said(model: Any) -> str:
     """What the star of a model is called."""
     priced = model.solution_.objective == "vi" and hasattr(model, "w")
-    return f"w = {count(model.w)}" if priced else "the model's rule"
+    level = _level(model.solution_)
+    judged = "" if level is None else f" ({level})"
+    return (f"w = {count(model.w)}" if priced else "the model's rule") + judged
 
 
 def _path_of(model: Any, X: Any, y: Any) -> Any:
@@ -221,27 +231,36 @@ def _draw(
     points: list[TradeOffMark],
     others: list[TradeOffMark],
     star: TradeOffMark | None,
-) -> list[Any]:
-    """Draw the points and return those that the key explains."""
+) -> dict[str, Any]:
+    """Draw the points and return what the key explains."""
     along: dict[str, Any] = {"color": theme.line, "lw": 1.2, "zorder": 1}
-    ax.plot([p.coverage for p in points], [p.precision for p in points], **along)
     style: dict[str, Any] = {"ls": "", "ms": 6.5, "color": theme.classes[0], "zorder": 3}
-    (best,) = ax.plot(
-        [p.coverage for p in points], [p.precision for p in points], marker="o", **style
-    )
-    best.set_gid("rules")
+
+    def marked(some: list[TradeOffMark], gid: str, **more: Any) -> Any:
+        at = [p.coverage for p in some], [p.precision for p in some]
+        (drawn,) = ax.plot(*at, **{**style, **more})
+        drawn.set_gid(gid)
+        return drawn
+
+    ax.plot([p.coverage for p in points], [p.precision for p in points], **along)
+    rules, key = marked(points, "rules", marker="o"), {}
+    if any(p.level is VerdictLevel.SUPPORTED for p in points):
+        key["verdict: supported"] = rules
+    elif others and all(p.level is None for p in points):
+        key["on the rows they were found on"] = rules
+    doubtful = [p for p in points if p.level not in (None, VerdictLevel.SUPPORTED)]
+    if doubtful:
+        hollow = marked(doubtful, "doubtful", marker="o", mfc=theme.paper, zorder=3.5)
+        key["verdict: weak or not supported"] = hollow
     if star is not None:
         (drawn,) = ax.plot(star.coverage, star.precision, "*", color=theme.rule, ms=16, zorder=4)
         drawn.set_gid("chosen")
-    if not others:
-        return [best]
-    ax.plot([p.coverage for p in others], [p.precision for p in others], ls=":", **along)
-    style |= {"color": theme.classes[1], "mfc": theme.paper}
-    (held,) = ax.plot(
-        [p.coverage for p in others], [p.precision for p in others], marker="D", **style
-    )
-    held.set_gid("held-out")
-    return [best, held]
+    if others:
+        ax.plot([p.coverage for p in others], [p.precision for p in others], ls=":", **along)
+        key["the same rules on held-out rows"] = marked(
+            others, "held-out", marker="D", color=theme.classes[1], mfc=theme.paper
+        )
+    return key
 
 
 def _percent(ax: Axes, points: list[TradeOffMark]) -> None:

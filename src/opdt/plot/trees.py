@@ -12,6 +12,7 @@ from opdt.engines.tree import SplitTree, TreeNode, opposite
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of
 from opdt.plot.layout import NodeBox, NodeLine, class_counts, draw_tree, figure_size
+from opdt.plot.rows import verdict_of
 from opdt.plot.words import (
     and_more,
     asks,
@@ -184,6 +185,8 @@ def split_tree(
     if isinstance(problem.objective, VolumeImpurity):
         price = count(float(problem.objective.w))
         key.append((f"VI = rows − {price} × errors", theme.soft))
+    verdict = verdict_of(tree)
+    key += [(verdict, theme.ink)] if verdict else []
     draw_tree(ax, root, theme, blank(ax), key)
     return ax
 

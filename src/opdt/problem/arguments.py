@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from opdt.checks import check_choice, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, cores, refuse_beyond
-from opdt.optional import require
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import check_groups
 from opdt.problem.problem import Problem
@@ -204,11 +203,6 @@ def is_partitioned(X: Any) -> bool:
     if callable(getattr(type(X), "scan", None)) and hasattr(type(X), "sources"):
         return True
     return lazy_kind(X) is not None
-
-
-def require_pyarrow() -> None:
-    """Refuse partitions where pyarrow, which reads them, is not installed."""
-    require("pyarrow", "parquet", "reading partitions")
 
 
 def build_problem(

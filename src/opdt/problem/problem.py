@@ -275,7 +275,7 @@ constraints, sample_weight, roles, missing
                     f"sets of levels ('in') are made of the {MAX_SUBSET_LEVELS - 1} most frequent "
                     f"of its {levels:,} levels; nothing is proven about sets with others"
                 )
-                column = replace(column, changes=(*column.changes, note))
+                column = replace(column, unproven=note)
             columns.append(column)
         return Plan(tuple(columns))
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.errors import InputError
 from opdt.report.formats import format_cell
 from opdt.rules import Rule
 from opdt.table import Cleaning, Kind, Source, Table, raw_column
@@ -105,7 +106,10 @@ def class_counts(table: Table) -> list[tuple[str, int]]:
 def _cells(
     source: Source, name: str, rows: NDArray[np.intp], cleaning: Cleaning | None
 ) -> list[str]:
-    values, missing = raw_column(source, name, cleaning=cleaning)
+    try:
+        values, missing = raw_column(source, name, cleaning=cleaning)
+    except InputError:  # of a column that is ignored, as it holds no plain values
+        return ["…"] * len(rows)
     return ["missing" if missing[row] else format_cell(values[row]) for row in rows]
 
 

@@ -30,7 +30,8 @@ from opdt.scale.schema import Schema, agree
 from opdt.scale.summary import Summary
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Column, Plan, Table
-from opdt.table.roles import check_missing, check_roles
+from opdt.table.remarks import remark
+from opdt.table.roles import check_missing, check_roles, unread_columns
 from opdt.verdict import Evidence
 
 # Rows of the sample, and the part of the memory that one copy of it may take.
@@ -146,7 +147,8 @@ def discover_partitioned(
         return _unfinished(driver, None, wishes, stop.reason, objective)
     except KeyboardInterrupt:
         return _unfinished(driver, None, wishes, StopReason.INTERRUPTED, objective)
-    schema = agree(scanner.sources(), y, weight=sample_weight, features=features)
+    unread = unread_columns(roles)
+    schema = agree(scanner.sources(), y, weight=sample_weight, features=features, unread=unread)
     names = [layout.name for layout in schema.features]
     asked = check_roles(roles, names), check_missing(missing, names)
     wishes.constraints.check_known(names)
@@ -157,6 +159,7 @@ def discover_partitioned(
         schema, wishes = replace(schema, idle=idle), replace(wishes, constraints=demands)
         summary = driver.run(_first_pass(schema, driver))
         plan = settle(plan, schema, summary, scanner)
+        remark(plan)
     except Stopped as stop:
         return _unfinished(driver, schema, wishes, stop.reason, objective)
     except KeyboardInterrupt:

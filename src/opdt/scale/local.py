@@ -19,7 +19,7 @@ from opdt.errors import InputError, first_line
 from opdt.machine import left
 from opdt.scale.scanner import PartitionSource, Parts, Scanner, ScanTask, Watch
 from opdt.scale.texts import TextPart, judge_all
-from opdt.table.origin import line_of
+from opdt.table.lines import line_of
 from opdt.table.places import ending_of, file_system, is_remote, open_binary, shown, size_of
 from opdt.table.raw import BadRows
 from opdt.table.read import DATABASES, PARQUET, WORKBOOKS, split_inside
@@ -113,13 +113,14 @@ class LocalScanner(Scanner):
         self.sources()
         return sum(int(self._fragments[path].count_rows()) for path in self.paths)
 
-    def line_of(self, place: int, row: int, column: str, cell: str) -> tuple[int, str] | None:
+    def line_of(
+        self, place: int, row: int, column: str, cell: str
+    ) -> tuple[int | None, str] | None:
         """The line and the file of a cell of a text file."""
         part = self.parts([column])[place]
         if not isinstance(part.fragment, TextPart):
             return None
-        line = line_of(part.fragment.file, row, column, cell)
-        return None if line is None else (line, shown(part.path))
+        return line_of(part.fragment.file, row, column, cell), shown(part.path)
 
     def parts(self, columns: Sequence[str]) -> list[_Part]:
         """Pieces of about a million rows, in the order of the files."""

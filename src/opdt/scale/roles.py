@@ -21,7 +21,7 @@ from opdt.table.decide import check_constant, decide_text, id_reason, is_nameles
 from opdt.table.frames import from_values
 from opdt.table.labels import code_labels
 from opdt.table.leaks import MOST_COLUMNS, leak_of
-from opdt.table.roles import Unread, Wish
+from opdt.table.roles import NotUsed, Unread, Wish
 from opdt.table.survey import MAX_LEVELS, Survey
 from opdt.table.typed import decide_typed, needs_cells
 
@@ -48,11 +48,7 @@ def survey_pieces(
     found = driver.scanner.scan(look, driver.watch) if look.columns else {}
     plans = [_planned(f, wishes.get(f.name), look, found) for f in features]
     if not any(plan.is_used or plan.role is Role.CONSTANT for plan in plans):
-        first = plans[0]
-        raise InputError(
-            f"no column is left to make rules of: {first.name!r} is not used, as its role is "
-            f"{str(first.role)!r} ({first.why}); give it another one in 'roles'."
-        )
+        raise NotUsed(plans[0], "no column is left to make rules of: ")
     return Plan(tuple(plans))
 
 
@@ -81,9 +77,12 @@ def settle(plan: Plan, schema: Schema, summary: Parts, scanner: Scanner) -> Plan
 def _unread(plan: ColumnPlan, bad: Mapping[str, Any], scanner: Scanner) -> Unread:
     """Cells that cannot be read, with the line of the first where the rows lie in text files."""
     what = "number" if plan.unread is None else plan.unread.what
-    cell = bad["cell"]
-    line, file = scanner.line_of(bad["place"], bad["row"], plan.name, cell) or (None, "")
-    return Unread(bad["count"], what, cell, None, line, file)
+    cell, row = bad["cell"], bad["row"]
+    found = scanner.line_of(bad["place"], row, plan.name, cell)
+    if found is None:
+        return Unread(bad["count"], what, cell)
+    line, file = found
+    return Unread(bad["count"], what, cell, row if line is None else None, line, file)
 
 
 def _leaks(schema: Schema, summary: Parts) -> Iterator[tuple[str, str]]:

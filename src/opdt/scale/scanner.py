@@ -72,8 +72,13 @@ class Scanner(ABC):
         """Bytes of the columns read so far; 0 where it is not known."""
         return 0
 
-    def line_of(self, place: int, row: int, column: str, cell: str) -> tuple[int, str] | None:
-        """The line and the file of a cell, by partition and row in it; None where there is none."""
+    def line_of(
+        self, place: int, row: int, column: str, cell: str
+    ) -> tuple[int | None, str] | None:
+        """The line and the file of a cell, by partition and row in it; None where there is none.
+
+        The line is None where it is not known, though there is a file.
+        """
         return None
 
     def known_rows(self) -> int | None:

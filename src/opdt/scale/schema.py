@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,8 +85,12 @@ def agree(
     weight: str | None = None,
     plan: Plan | None = None,
     features: Sequence[str] | None = None,
+    unread: Collection[str] = (),
 ) -> Schema:
-    """The schema of all sources together; a column that differs in kind is refused."""
+    """The schema of all sources together; a column that differs in kind is refused.
+
+    Columns that are `unread`, as they are no features, may hold whatever they do.
+    """
     if not sources:
         raise InputError("there is no file or partition to read; name at least one.")
     names = tuple(sources[0].schema.names)
@@ -98,10 +102,12 @@ def agree(
     wanted = [n for n in features or names if n not in (target, weight)]
     if not wanted:
         raise InputError("the files have no columns to make rules of beside the target.")
-    layouts = [_layout(sources, name) for name in wanted]
-    if plan is not None:
+    if plan is None:
+        nothing = {name: Layout(name, Kind.CATEGORICAL, "null") for name in unread}
+        layouts = [nothing.get(name) or _layout(sources, name) for name in wanted]
+    else:
         kept = {c.name: c for c in plan if c.is_used or c.role is Role.CONSTANT}
-        layouts = [_planned(each, kept[each.name]) for each in layouts if each.name in kept]
+        layouts = [_planned(_layout(sources, name), kept[name]) for name in wanted if name in kept]
     return Schema(tuple(layouts), _layout(sources, target), weight)
 
 

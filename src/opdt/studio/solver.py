@@ -101,7 +101,7 @@ class Solver:
         label = None if work.label is None else class_code(table, work.label)
         objective = volume_impurity(table.labels, len(table.classes), work.w, label)
         found = searcher.solve(objective, budget=_budget(work, cancel, progress))
-        return replace(found, plan=self.plan(work))
+        return replace(found, plan=searcher.problem.noted(self.plan(work)))
 
     def solve(
         self, work: Work, *, cancel: threading.Event | None = None, progress: Tell = None

@@ -25,15 +25,15 @@ from collections.abc import Iterator, Sequence
 from enum import IntFlag
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from opdt.table import slash_columns
 from opdt.table.missing_words import MISSING_TEXT
+from opdt.table.slash_columns import SlashColumn
 from opdt.table.slash_dates import Orders, cell_orders
 
 ORDERS = ("dmy", "mdy")
@@ -121,13 +121,23 @@ def readings(column: pa.ChunkedArray, decimal: str = ".") -> Reading:
 
     Missing cells are null, as `column_of` makes them, unless there are blanks around them.
     """
-    known = _of_first(column, decimal)
-    if known == ANY:  # these are missing; are all others?
-        column = unpadded(column)
-        known = _of_first(column, decimal)
-    if known == ANY or known.is_text or len(column) - column.null_count <= _FEW:
-        return known
-    return known & (_shared(column, known, decimal) or _shared(unpadded(column), known, decimal))
+    return _examined(column, decimal).found
+
+
+def read(
+    column: pa.ChunkedArray, decimal: str = ".", order: str | None = None
+) -> tuple[Reading, pa.ChunkedArray]:
+    """The readings of a column of text, and the column in the one that is `settled`.
+
+    What was converted to find out is not converted again.
+    """
+    seen = _examined(column, decimal)
+    form = settled(seen.found, order)
+    if isinstance(seen.values, SlashColumn) and form & (Reading.DMY | Reading.MDY):
+        return seen.found, _in_order(seen.values, form)
+    if isinstance(seen.values, pa.ChunkedArray) and seen.values.type == type_of(form):
+        return seen.found, seen.values
+    return seen.found, convert(column, form, decimal)
 
 
 def settled(found: Reading, order: str | None = None) -> Reading:
@@ -202,9 +212,15 @@ def _converted(column: pa.ChunkedArray, form: Reading, decimal: str) -> pa.Chunk
     if form is Reading.TRUTH:
         return pc.equal(pc.ascii_lower(unpadded(column)), "true")
     if form & (Reading.DMY | Reading.MDY):
-        moments = slash_columns.moments(unpadded(column), day_first=Reading.DMY in form)
-        return moments.cast(type_of(form))
+        dates = SlashColumn.of(unpadded(column))
+        assert dates is not None
+        return _in_order(dates, form)
     return column.cast(type_of(form))
+
+
+def _in_order(dates: SlashColumn, form: Reading) -> pa.ChunkedArray:
+    moments = dates.moments(day_first=Reading.DMY in form)
+    return pa.chunked_array([moments.cast(type_of(form))])
 
 
 def unpadded(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -235,17 +251,18 @@ def _is_padded(column: pa.ChunkedArray) -> bool:
     return False
 
 
-def _has_codes(column: pa.ChunkedArray) -> bool:
-    """Whether any cell is a code that begins with a zero; only cells that may be are read."""
+def _has_zeros(column: pa.ChunkedArray) -> bool:
+    """Whether any cell begins with a zero and a digit or a letter, a sign before them or not."""
     for places, codes in _letters(column):
-        first, length = places[:-1], np.diff(places)
-        long = length >= 2
-        signed = long & np.isin(codes[np.where(long, first, 0)], (43, 45))
-        first, length = first + signed, length - signed
-        at = first[length >= 2]
-        if ((codes[at] == 48) & (codes[at + 1] >= 48) & (codes[at + 1] <= 57)).any():
-            marks = pc.match_substring_regex(column, f"^(?:{_CODE.pattern})$")
-            return bool(pc.any(marks).as_py())
+        at, length = places[:-1].astype(np.intp), np.diff(places)
+        one = codes.take(at, mode="clip")  # the last cells may be shorter than what is looked at
+        signed = (one == ord("+")) | (one == ord("-"))
+        for before, zero in ((0, one == ord("0")), (1, signed)):
+            if before and zero.any():
+                zero &= codes.take(at + 1, mode="clip") == ord("0")
+            zero &= length > before + 1
+            if zero.any() and (codes.take(at[zero] + before + 1) >= ord("0")).any():
+                return True
     return False
 
 
@@ -275,54 +292,85 @@ def _of_first(column: pa.ChunkedArray, decimal: str) -> Reading:
     return known
 
 
-def _shared(column: pa.ChunkedArray, known: Reading, decimal: str) -> Reading:
-    """The readings of all cells, of those families that the first cells are of."""
-    found = TEXT
+class _Seen(NamedTuple):
+    """The readings of all cells, and what was made of them to find out."""
+
+    found: Reading
+    values: pa.ChunkedArray | SlashColumn | None = None
+
+
+_NOTHING = _Seen(TEXT)
+
+
+def _examined(column: pa.ChunkedArray, decimal: str) -> _Seen:
+    known = _of_first(column, decimal)
+    if known == ANY:  # these are missing; are all others?
+        column = unpadded(column)
+        known = _of_first(column, decimal)
+    if known == ANY or known.is_text or len(column) - column.null_count <= _FEW:
+        return _Seen(known)
+    seen = _shared(column, known, decimal)
+    if not seen.found:
+        seen = _shared(unpadded(column), known, decimal)
+    return _Seen(known & seen.found, seen.values)
+
+
+def _shared(column: pa.ChunkedArray, known: Reading, decimal: str) -> _Seen:
+    """The readings of all cells, of the family that the first cells are of."""
     if Reading.NUMBER in known:
-        found |= _numbers(column, decimal, may_be_whole=Reading.LARGE in known)
+        return _numbers(column, decimal, may_be_whole=Reading.LARGE in known)
     if Reading.TRUTH in known and _all(pc.is_in(pc.ascii_lower(column), value_set=_TRUTHS), column):
-        found |= Reading.TRUTH
+        return _Seen(Reading.TRUTH)
     if Reading.ISO in known:
-        found |= _iso(column)
-    if Reading.ZONED in known and _matches(column, _ZONED) and _casts(column, Reading.ZONED):
-        found |= Reading.ZONED
+        return _iso(column, may_be_days=Reading.DAY in known)
+    if Reading.ZONED in known and _matches(column, _ZONED):
+        values = _cast(column, Reading.ZONED)
+        return _NOTHING if values is None else _Seen(Reading.ZONED, values)
     if Reading.SLASH in known:
-        found |= _slash(slash_columns.orders(column))
-    return found
+        dates = SlashColumn.of(column)
+        return _NOTHING if dates is None else _Seen(_slash(dates.orders()), dates)
+    return _NOTHING
 
 
-def _numbers(column: pa.ChunkedArray, decimal: str, *, may_be_whole: bool) -> Reading:
-    """Arrow reads our numbers and no others, but for nan(text) as a float and 0x10 as a whole."""
+def _numbers(column: pa.ChunkedArray, decimal: str, *, may_be_whole: bool) -> _Seen:
+    """Arrow reads our numbers and no others, but for nan(text) as a float, and 007 and 0x10."""
+    zeros = _has_zeros(column)
+    if zeros and pc.any(pc.match_substring_regex(column, f"^(?:{_CODE.pattern})$")).as_py():
+        return _NOTHING
+    if may_be_whole and not zeros:
+        wholes = _cast(column, Reading.WHOLE)
+        if wholes is not None:
+            return _Seen(_WHOLES, wholes)
     if decimal != "." and pc.any(pc.match_substring(column, ".")).as_py():
-        return _wholes(column) if may_be_whole and _matches(column, _WHOLE) else TEXT
-    try:
-        values = _with_point(column, decimal).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return TEXT
-    if _has_codes(column):
-        return TEXT
+        return _wholes(column) if may_be_whole and _matches(column, _WHOLE) else _NOTHING
+    values = _cast(_with_point(column, decimal), Reading.NUMBER)
+    if values is None:
+        return _NOTHING
     total = pc.sum(values).as_py()
     if total is not None and total != total:  # there may be a NaN
         odd = column.filter(pc.is_nan(values)).unique().to_pylist()
         if not all(cell is None or _NAN.fullmatch(cell) for cell in odd):
-            return TEXT
-    if not may_be_whole:
-        return Reading.NUMBER
-    if _casts(column, Reading.WHOLE):
-        return _WHOLES
-    return _wholes(column) if _matches(column, _WHOLE) else Reading.NUMBER
+            return _NOTHING
+    no_fractions = may_be_whole and pc.all(pc.equal(pc.floor(values), values)).as_py()
+    if no_fractions and _matches(column, _WHOLE):
+        return _wholes(column)
+    return _Seen(Reading.NUMBER, values)
 
 
-def _wholes(column: pa.ChunkedArray) -> Reading:
-    return _WHOLES if _casts(_unsigned(column), Reading.WHOLE) else Reading.LARGE | Reading.NUMBER
+def _wholes(column: pa.ChunkedArray) -> _Seen:
+    values = _cast(_unsigned(column), Reading.WHOLE)
+    return _Seen(Reading.LARGE | Reading.NUMBER) if values is None else _Seen(_WHOLES, values)
 
 
-def _iso(column: pa.ChunkedArray) -> Reading:
+def _iso(column: pa.ChunkedArray, *, may_be_days: bool) -> _Seen:
     """Arrow takes an hour without minutes, which is no time of ours, and all else as we do."""
-    if _casts(column, Reading.ISO | Reading.DAY):
-        return Reading.ISO | Reading.DAY
-    hours_only = pc.any(pc.equal(pc.binary_length(column), 13)).as_py()
-    return Reading.ISO if not hours_only and _casts(column, Reading.ISO) else TEXT
+    days = _cast(column, Reading.ISO | Reading.DAY) if may_be_days else None
+    if days is not None:
+        return _Seen(Reading.ISO | Reading.DAY, days)
+    if pc.any(pc.equal(pc.binary_length(column), 13)).as_py():
+        return _NOTHING
+    moments = _cast(column, Reading.ISO)
+    return _NOTHING if moments is None else _Seen(Reading.ISO, moments)
 
 
 def _slash(orders: Orders | None) -> Reading:
@@ -335,12 +383,12 @@ def _slash(orders: Orders | None) -> Reading:
     return found | (Reading.DAY if orders.day_only else TEXT)
 
 
-def _casts(column: pa.ChunkedArray, form: Reading) -> bool:
+def _cast(column: pa.ChunkedArray, form: Reading) -> pa.ChunkedArray | None:
+    """The column in the type of a reading; None where Arrow cannot read a cell so."""
     try:
-        column.cast(type_of(form))
+        return column.cast(type_of(form))
     except pa.ArrowInvalid:
-        return False
-    return True
+        return None
 
 
 def _matches(column: pa.ChunkedArray, pattern: re.Pattern[str]) -> bool:

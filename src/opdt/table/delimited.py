@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -62,11 +63,9 @@ def load(file: TextFile, order: str | None = None, as_text: Collection[str] = ()
 
     def work(at: int) -> None:
         if names[at] in as_text:
-            found[at] = cells.TEXT
-        else:
-            found[at] = cells.readings(columns[at], file.decimal)
-        form = cells.settled(found[at], order)
-        columns[at] = cells.convert(columns[at], form, file.decimal)  # the text is let go
+            found[at], columns[at] = cells.TEXT, cells.convert(columns[at], cells.TEXT)
+        else:  # the text is let go
+            found[at], columns[at] = cells.read(columns[at], file.decimal, order)
 
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(work, range(len(names))))
@@ -195,7 +194,9 @@ def _whole_text(file: TextFile) -> pa.Table:
         raise too_large(file.path)
     if size is not None and size * sum(PARSE_BYTES) <= most:  # whatever its letters are
         try:
-            options = _options(file, names, threads=True, quotes=_has_quotes(file.path))
+            quotes, ascii_only = _letters(file.path)
+            options = _options(file, names, threads=True, quotes=quotes)
+            options["convert_options"].check_utf8 = not ascii_only
             with _translated(file), _bytes(file) as stream:
                 return arrow_csv.read_csv(stream, **options)
         except _HeaderOnly:
@@ -212,9 +213,14 @@ def _whole_text(file: TextFile) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def _has_quotes(path: str) -> bool:
+def _letters(path: str) -> tuple[bool, bool]:
+    """Whether a file has quotes, and whether all of its letters are ASCII; both cost little."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        return text.find(b'"') >= 0
+        codes = np.frombuffer(text, np.int8)  # those above 127 are negative
+        starts = range(0, len(codes), BLOCK)
+        ascii_only = all(codes[at : at + BLOCK].min() >= 0 for at in starts)
+        del codes  # it holds the map open
+        return text.find(b'"') >= 0, ascii_only
 
 
 class _HeaderOnly(Exception):

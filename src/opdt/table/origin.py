@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import weakref
-from itertools import islice
 from typing import Any
 
 import narwhals as nw
 
 from opdt.table.textfile import TextFile
-
-MOST_WALKED = 1 << 20  # rows up to which a line is looked for: a message must not take minutes
 
 _known: dict[int, tuple[weakref.ref[Any], TextFile]] = {}
 
@@ -34,27 +30,3 @@ def pass_on(table: Any, other: Any) -> None:
     file = file_of(table)
     if file is not None:
         remember(nw.to_native(other, pass_through=True), file)
-
-
-def line_of(file: TextFile, row: int, column: str = "", cell: str | None = None) -> int | None:
-    """The line of a row counted from 0, the names being on line 1; None where it is not known.
-
-    Parameters
-    ----------
-    column, cell : str, optional
-        A cell that must stand there, or else the file is not what it was.
-    """
-    if not 0 <= row < MOST_WALKED:
-        return None
-    try:
-        rows = file.numbered_rows()
-        names = next(rows)[1]
-        found = next(islice(rows, row, None), None)
-    except (OSError, EOFError, StopIteration, UnicodeError, csv.Error):
-        return None
-    if found is None or len(names) < 2:  # in one column an empty line may be a row
-        return None
-    line, cells = found
-    if cell is not None and (column not in names or cells[names.index(column)] != cell):
-        return None
-    return line

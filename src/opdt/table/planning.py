@@ -49,12 +49,11 @@ def plan_raw(
         Whether the user has given the names; columns of plain arrays are all features, and text
         in them is taken as levels.
     """
+    unread = plan_unread(name, wish)
+    if unread is not None:
+        return unread, None
     if wish is not None and wish.known is not None:
-        known = replace(wish.known, unread=None)
-        keep = known.is_used or known.role is Role.CONSTANT
-        return _coded(known, raw) if keep else (known, None)
-    if wish is not None and not wish.role.is_used:
-        return ColumnPlan(name, wish.role, ASKED), None
+        return _coded(replace(wish.known, unread=None), raw)
     held = _held(raw)
     if needs_cells(held.sort, wish, named=named):
         plan = decide_text(name, _survey(name, raw, declared), wish, numbered=_counts_up(raw))
@@ -66,6 +65,16 @@ def plan_raw(
     if wish is not None:
         return plan, column
     return plan_coded(plan, column, named=named and held.sort == "number")
+
+
+def plan_unread(name: str, wish: Wish | None) -> ColumnPlan | None:
+    """The plan of a column that is no feature whatever it holds; None where that is to be seen."""
+    if wish is None:
+        return None
+    if wish.known is not None:
+        keep = wish.known.is_used or wish.known.role is Role.CONSTANT
+        return None if keep else replace(wish.known, unread=None)
+    return None if wish.role.is_used else ColumnPlan(name, wish.role, ASKED)
 
 
 def plan_block(

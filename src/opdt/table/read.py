@@ -18,11 +18,10 @@ import os
 import re
 from collections.abc import Collection
 from importlib import import_module
-from importlib.util import find_spec
 from os import PathLike
 from typing import Any, BinaryIO
 
-from opdt.errors import EngineUnavailable, InputError, OpdtError, first_line
+from opdt.errors import InputError, OpdtError, first_line
 from opdt.table.places import check_there, ending_of, is_remote, open_binary, shown
 from opdt.table.textfile import examine, readable, text_ending, too_large
 
@@ -80,7 +79,6 @@ def read_frame(
         raise InputError(
             f"cannot tell what {shown(place)} holds; name a file that ends in {ENDINGS}."
         )
-    _check_arrow()
     check_there(place)
     try:
         if ending in PARQUET:
@@ -105,19 +103,20 @@ def read_frame(
     except Exception as error:
         # Each library has its own errors for a broken file; all mean the same here.
         raise InputError(
-            f"cannot read {shown(place)} as {ending[1:]}: {first_line(error)}."
+            f"cannot read {shown(place)} as {_format(place)}: {first_line(error)}."
         ) from error
+
+
+def _format(path: str) -> str:
+    """What a file should hold, by its name: `parquet`, `csv`, `csv.gz`."""
+    ending, text = ending_of(path), text_ending(path)
+    return (ending if text in (None, ending) else f"{text}{ending}").removeprefix(".")
 
 
 def split_inside(path: str) -> tuple[str, str | None]:
     """The file of a path, and the sheet, table or query that stands behind '::'."""
     found = None if os.path.exists(path) else _INSIDE.fullmatch(path)
     return (path, None) if found is None else (found[1], found[2])
-
-
-def _check_arrow() -> None:
-    if find_spec("pyarrow") is None:
-        raise EngineUnavailable("reading a file needs pyarrow; run: pip install 'opdt[parquet]'")
 
 
 def _seekable(path: str) -> BinaryIO:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -101,6 +102,16 @@ def check_roles(roles: Mapping[str, str] | Plan | None, names: Sequence[str]) ->
     return wishes
 
 
+def unread_columns(roles: Any) -> tuple[str, ...]:
+    """The columns that are no features by the words of the user, who need not be right."""
+    if isinstance(roles, Plan):
+        return tuple(column.name for column in roles.not_used if column.role is not Role.CONSTANT)
+    if not isinstance(roles, Mapping):
+        return ()
+    unused = [str(role) for role in Role if not role.is_used]
+    return tuple(name for name, role in roles.items() if isinstance(role, str) and role in unused)
+
+
 def _wish(name: str, spelt: Any) -> Wish:
     head, colon, rest = spelt.partition(":") if isinstance(spelt, str) else ("", "", "")
     if head in SETTABLE and not (colon and not rest):
@@ -170,7 +181,8 @@ class Unread:
     cell : str
         One of them.
     row : int or None
-        The first row with one, counted from 0; None where rows have no order.
+        The first row with one, counted from 0; None where rows have no order, and where the line
+        of a file that is read in pieces is known.
     line : int or None
         The line of that row in the text file that the table came from; the names are on line 1.
     file : str
@@ -187,9 +199,10 @@ class Unread:
     def __str__(self) -> str:
         cell = repr(self.cell if len(self.cell) <= 30 else self.cell[:29] + "…")
         if self.line is not None:
-            cell += f" in line {self.line:,}" + (f" of {self.file}" if self.file else "")
+            cell += f" in line {self.line:,}"
         elif self.row is not None:
             cell += f" in row {self.row:,}"
+        cell += f" of {self.file}" if self.file else ""
         if self.count == 1:
             return f"1 cell is no {self.what} and read as missing: {cell}"
         return f"{self.count:,} cells are no {self.what}s and read as missing, such as {cell}"
@@ -213,6 +226,8 @@ class ColumnPlan:
         Cells that hold nothing that fits.
     cleaning : Cleaning or None
         How cells become values; None where they are taken as they are.
+    unproven : str
+        The conditions on the column that the proof of a rule says nothing about.
     """
 
     name: str
@@ -222,6 +237,7 @@ class ColumnPlan:
     warnings: tuple[str, ...] = ()
     unread: Unread | None = None
     cleaning: Cleaning | None = None
+    unproven: str = ""
 
     @property
     def is_used(self) -> bool:
@@ -231,7 +247,7 @@ class ColumnPlan:
     @property
     def is_plain(self) -> bool:
         """Whether there is nothing to say about the column but its role."""
-        return self.is_used and not (self.changes or self.warnings or self.unread)
+        return self.is_used and not (self.changes or self.warnings or self.unread or self.unproven)
 
     @property
     def is_special(self) -> bool:
@@ -243,7 +259,9 @@ class ColumnPlan:
         """What there is to say, one sentence each, the most important first."""
         first = [] if self.is_used else [f"not used: {self.why}"]
         unread = [] if self.unread is None else [str(self.unread)]
-        return [*first, *(f"warning: {each}" for each in (*self.warnings, *unread)), *self.changes]
+        last = [self.unproven] if self.unproven else []
+        told = [f"warning: {each}" for each in (*self.warnings, *unread)]
+        return [*first, *told, *self.changes, *last]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan of the column as plain data."""
@@ -256,7 +274,27 @@ class ColumnPlan:
             data["unread"] = asdict(self.unread)
         if self.cleaning is not None:
             data["cleaning"] = self.cleaning.to_dict()
+        if self.unproven:
+            data["unproven"] = self.unproven
         return data
+
+
+class NotUsed(InputError):
+    """A column that is no feature, where one is needed.
+
+    Attributes
+    ----------
+    for_terminal : str
+        The same sentence for the command line, with its option.
+    """
+
+    def __init__(self, column: ColumnPlan, before: str = "") -> None:
+        said = (
+            f"{before}column {column.name!r} is not used: its role is {str(column.role)!r} "
+            f"({column.why}); give it another one, as in "
+        )
+        self.for_terminal = f"{said}--role {shlex.quote(f'{column.name}=categorical')}."
+        super().__init__(f"{said}roles={{{column.name!r}: 'categorical'}}.")
 
 
 @dataclass(frozen=True)
@@ -297,6 +335,11 @@ class Plan:
     def remarkable(self) -> tuple[ColumnPlan, ...]:
         """The columns that are not used, were changed, or should be looked at."""
         return tuple(column for column in self.columns if not column.is_plain)
+
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """What the proof of a rule says nothing about, a sentence for each such column."""
+        return tuple(f"{c.name}: {c.unproven}." for c in self.columns if c.unproven)
 
     def summary(self) -> str:
         """How many columns have which role, in one line."""

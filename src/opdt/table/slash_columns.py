@@ -15,7 +15,7 @@ _PATTERN = f"^(?:{MARKS}){CLOCK}$"
 Whole = NDArray[np.int64]
 
 
-class _Parts(NamedTuple):
+class SlashColumn(NamedTuple):
     """The numbers in the different cells; `clock` in microseconds. `at` is the cell of each row."""
 
     at: NDArray[np.int64]  # -1 where the row has none
@@ -26,30 +26,39 @@ class _Parts(NamedTuple):
     has_clock: NDArray[np.bool_]
     dotted: bool  # all of them
 
+    @classmethod
+    def of(cls, column: pa.ChunkedArray) -> SlashColumn | None:
+        """The numbers of all cells; None where one is not written so."""
+        coded = column.dictionary_encode().combine_chunks()  # the same dates occur again and again
+        if isinstance(coded, pa.ChunkedArray):
+            coded = pa.concat_arrays(coded.unify_dictionaries().chunks)
+        cells = coded.dictionary
+        if not pc.all(pc.match_substring_regex(cells, _PATTERN), min_count=0).as_py():
+            return None
+        at = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy()
+        days = pc.replace_substring_regex(cells, "[ T].*$", "")
+        numbers = pc.split_pattern_regex(days, "[/.-]").flatten().cast(pa.int64()).to_numpy()
+        one, two, year = numbers.reshape(-1, 3).T
+        dotted = pc.all(pc.match_substring_regex(days, r"\."), min_count=0).as_py()
+        return cls(at, one, two, year, *_clock(cells), dotted)
 
-def orders(column: pa.ChunkedArray) -> Orders | None:
-    """The orders in which all cells can be read; None where one is a date in neither."""
-    parts = _parts(column)
-    if parts is None:
-        return None
-    day_first = _is_date(parts.one, parts.two, parts.year)
-    month_first = _is_date(parts.two, parts.one, parts.year)
-    if not (day_first | month_first).all():
-        return None
-    return Orders(
-        bool(day_first.all()), bool(month_first.all()), not parts.has_clock.any(), parts.dotted
-    )
+    def orders(self) -> Orders | None:
+        """The orders in which all cells can be read; None where one is a date in neither."""
+        day_first = _is_date(self.one, self.two, self.year)
+        month_first = _is_date(self.two, self.one, self.year)
+        if not (day_first | month_first).all():
+            return None
+        return Orders(
+            bool(day_first.all()), bool(month_first.all()), not self.has_clock.any(), self.dotted
+        )
 
-
-def moments(column: pa.ChunkedArray, *, day_first: bool) -> pa.Array:
-    """The dates of cells for which that order is one of `orders`; microseconds, without a zone."""
-    parts = _parts(column)
-    assert parts is not None
-    day, month = (parts.one, parts.two) if day_first else (parts.two, parts.one)
-    start = _month(parts.year, month).astype("datetime64[us]")
-    days = (day - 1) * np.timedelta64(1, "D").astype("timedelta64[us]")
-    ticks = start + days + parts.clock.astype("timedelta64[us]")
-    return pa.array(np.append(ticks, np.datetime64("NaT"))[parts.at], pa.timestamp("us"))
+    def moments(self, *, day_first: bool) -> pa.Array:
+        """The dates, in an order that is one of `orders`; microseconds, without a zone."""
+        day, month = (self.one, self.two) if day_first else (self.two, self.one)
+        start = _month(self.year, month).astype("datetime64[us]")
+        days = (day - 1) * np.timedelta64(1, "D").astype("timedelta64[us]")
+        ticks = start + days + self.clock.astype("timedelta64[us]")
+        return pa.array(np.append(ticks, np.datetime64("NaT"))[self.at], pa.timestamp("us"))
 
 
 def _is_date(day: Whole, month: Whole, year: Whole) -> NDArray[np.bool_]:
@@ -61,22 +70,6 @@ def _is_date(day: Whole, month: Whole, year: Whole) -> NDArray[np.bool_]:
 
 def _month(year: Whole, month: Whole) -> NDArray[np.datetime64]:
     return np.asarray(((year - 1970) * 12 + month - 1).astype("datetime64[M]"))
-
-
-def _parts(column: pa.ChunkedArray) -> _Parts | None:
-    """The numbers of all cells; None where one is not written so."""
-    coded = column.dictionary_encode().combine_chunks()  # the same dates occur again and again
-    if isinstance(coded, pa.ChunkedArray):
-        coded = pa.concat_arrays(coded.unify_dictionaries().chunks)
-    cells = coded.dictionary
-    if not pc.all(pc.match_substring_regex(cells, _PATTERN), min_count=0).as_py():
-        return None
-    at = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy()
-    days = pc.replace_substring_regex(cells, "[ T].*$", "")
-    numbers = pc.split_pattern_regex(days, "[/.-]").flatten().cast(pa.int64()).to_numpy()
-    one, two, year = numbers.reshape(-1, 3).T
-    dotted = pc.all(pc.match_substring_regex(days, r"\."), min_count=0).as_py()
-    return _Parts(at, one, two, year, *_clock(cells), dotted)
 
 
 def _clock(cells: pa.Array) -> tuple[Whole, NDArray[np.bool_]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.errors import ColumnWarning, InputError
+from opdt.errors import InputError
 from opdt.table.columns import Column, code_matrix, tiles
 from opdt.table.frames import (
     Source,
@@ -27,16 +25,17 @@ from opdt.table.frames import (
 from opdt.table.kinds import Kind, unknown_column
 from opdt.table.labels import check_weights, code_labels
 from opdt.table.leaks import MOST_COLUMNS, leak_of
-from opdt.table.origin import file_of, line_of
+from opdt.table.lines import line_of
+from opdt.table.origin import file_of
 from opdt.table.parallel import run
 from opdt.table.places import shown
-from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw
+from opdt.table.planning import Planned, plan_block, plan_coded, plan_raw, plan_unread
 from opdt.table.raw import BadRows, Raw
+from opdt.table.remarks import remark
 from opdt.table.roles import (
-    ASKED,
     ColumnPlan,
+    NotUsed,
     Plan,
-    Role,
     Wish,
     check_missing,
     check_roles,
@@ -167,11 +166,11 @@ class Table:
         columns = tuple(column for _, column in planned if column is not None)
         plans = with_lines([plan for plan, _ in planned], source)
         if not columns:
-            raise _nothing_left(plans)
+            raise NotUsed(plans[0], "no column is left to make rules of: ")
         plan = Plan(tuple(_with_leaks(plans, columns, labels, len(classes))))
         table = cls(columns, labels, classes, weights, plan)
         if warn:
-            _remark(plan)
+            remark(plan)
         return table
 
     @property
@@ -211,10 +210,7 @@ class Table:
         """Refuse a column of the data that is no feature, saying why it is none."""
         for column in self.plan.not_used:
             if column.name == name and name not in self._positions:
-                raise InputError(
-                    f"column {name!r} is not used: its role is {str(column.role)!r} "
-                    f"({column.why}); give it another one in 'roles' to use it."
-                )
+                raise NotUsed(column)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -258,7 +254,9 @@ def _is_fixed_width(y: Any) -> bool:
 
 def _check_shape(source: Source, n_features: int, n_labels: int) -> None:
     shape = f"(shape=({source.n_rows}, {n_features})) while a minimum of 1 is required"
-    if n_features == 0:
+    if has_names(source) and n_features and source.n_rows == 0:
+        raise InputError("the table has no rows; a rule needs some.")
+    if n_features == 0:  # of arrays scikit-learn asks for words of its own
         raise InputError(f"X has no columns to make rules of: 0 feature(s) {shape}.")
     if source.n_rows == 0:
         raise InputError(f"X has no rows: Found array with 0 sample(s) {shape}.")
@@ -320,12 +318,15 @@ def _code_block(
 def _code_apart(source: Source, some: list[int], asked: AskedOfColumns) -> list[Planned]:
     out: list[Planned] = []
     for j in some:
-        name, entries = source.names[j], source.entries(j)
+        name = source.names[j]
         wish, declared = asked.roles.get(name), asked.missing.get(name, ())
+        unread = plan_unread(name, wish)
+        if unread is not None:
+            out.append((unread, None))
+            continue
+        entries = source.entries(j)
         if entries is None:
             out.append(plan_raw(name, source.column(j), wish, declared, named=asked.named))
-        elif wish is not None and not wish.role.is_used:
-            out.append((ColumnPlan(name, wish.role, ASKED), None))
         else:
             kind = Kind.NUMERIC if wish is None else kind_of(wish.role, Kind.NUMERIC)
             column = code_entries(name, entries, kind)
@@ -333,15 +334,6 @@ def _code_apart(source: Source, some: list[int], asked: AskedOfColumns) -> list[
             plan = decide_typed(name, Held("number"), wish) if known is None else known
             out.append(plan_coded(plan, column, named=asked.named))
     return out
-
-
-def _nothing_left(plans: Sequence[ColumnPlan]) -> InputError:
-    first = plans[0]
-    return InputError(
-        f"no column is left to make rules of: {first.name!r} is not used, as its role is "
-        f"{str(first.role)!r} ({first.why}); give it another one, as in "
-        f"roles={{{first.name!r}: 'categorical'}}."
-    )
 
 
 def _with_leaks(
@@ -357,31 +349,3 @@ def _with_leaks(
         column = coded.get(plan.name)
         leak = None if column is None else leak_of(column, labels, n_classes)
         yield plan if leak is None else replace(plan, warnings=(*plan.warnings, leak))
-
-
-def _remark(plan: Plan) -> None:
-    """Warn of columns that are not used, though nobody said so, and of cells that are no values."""
-    constant = [c.name for c in plan if c.role is Role.CONSTANT]
-    left_out = [c for c in plan.not_used if c.role is not Role.CONSTANT and c.why != ASKED]
-    found = []
-    if constant:
-        found.append(f"constant columns, which no condition can use: {_listed(constant)}.")
-    if left_out:
-        words = [f"{c.name!r} ({c.role}: {c.why})" for c in left_out]
-        shown = ", ".join(words[:5]) + (", …" if len(words) > 5 else "")
-        found.append(f"columns that are not used: {shown}; 'roles' gives them another role.")
-    found += [f"column {c.name!r}: {c.unread}." for c in plan if c.unread is not None]
-    for remark in found:
-        warnings.warn(remark, ColumnWarning, _outside())
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
-
-
-def _outside() -> int:
-    """Return the stack level, for `_remark`, of the first caller that is not of this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opdt."):
-        level, frame = level + 1, frame.f_back
-    return level

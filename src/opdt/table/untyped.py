@@ -51,13 +51,9 @@ def typed_table(
         if needed(letters, n_rows * len(names), n_rows) > most:
             raise too_large(path)
     columns = [pa.chunked_array([c for part in each for c in part.chunks]) for each in parts]
-    found = [cells.readings(column) for column in columns]
-    warn_of_dates(path, dict(zip(names, found, strict=True)), order)
-    forms = [cells.settled(one, order) for one in found]
-    return pa.table(
-        [cells.convert(column, form) for column, form in zip(columns, forms, strict=True)],
-        names=list(names),
-    )
+    read = [cells.read(column, order=order) for column in columns]
+    warn_of_dates(path, {name: found for name, (found, _) in zip(names, read, strict=True)}, order)
+    return pa.table([values for _, values in read], names=list(names))
 
 
 def check_names(path: str, names: Sequence[str]) -> None:

@@ -173,6 +173,12 @@ def _stopped(outcome: RuleOutcome) -> str:
 
 
 def _proof(outcome: RuleOutcome) -> str:
+    """What is proven, and what the proof leaves out."""
+    plan = outcome.solution.plan
+    return " ".join([_bound(outcome), *(() if plan is None else plan.unproven)]).strip()
+
+
+def _bound(outcome: RuleOutcome) -> str:
     solution = outcome.solution
     if solution.status is Status.OPTIMAL:
         return f"No allowed rule has a larger VI than {format_count(solution.value)}."
