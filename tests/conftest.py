@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -58,7 +62,7 @@ FILES = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test by what it needs, so that `-m` can leave it out."""
     for item in items:
         path = item.path.as_posix()
@@ -69,6 +73,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
+    if hasattr(config, "workerinput"):  # one of several workers
+        from sharing import group_of, rank_of
+
+        items.sort(key=lambda item: rank_of(group_of(item.nodeid, ALONE)))
+
+
+ALONE = {f"tests/{name}" for mark in ("docs", "property") for name in FILES[mark]}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> Any:
+    if config.getoption("dist") != "loadfile":
+        return None
+    from sharing import Groups
+
+    return Groups(config, ALONE)
 
 
 @pytest.fixture(scope="session")
@@ -84,3 +104,28 @@ def uci_folder(data_folder: Path | None) -> Path:
     if data_folder is None:
         pytest.skip("the paper's data are not here; set OPDT_DATA to their folder")
     return data_folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark for all tests: to start it takes longer than any of them."""
+    sql = pytest.importorskip("pyspark.sql", reason="pip install 'opdt[spark]'")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs a Java runtime")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.memory": "1g",
+        "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to run
+    }
+    builder = sql.SparkSession.builder.master("local[2]").appName("opdt")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
