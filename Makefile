@@ -1,7 +1,8 @@
 # Every target builds .venv and installs what it needs by itself; nothing has to be set up first.
 PYTHON  ?= python3
 MARKERS ?= not slow
-QUICK   := not (slow or browser or cluster or database or docs or process or property)
+QUICK   := not (slow or browser or cluster or contract or database or docs or picture or process \
+  or property or solver)
 WORKERS ?= auto
 ARGS    ?=
 # tests/sharing.py says which tests stay together, and which begin.
@@ -26,7 +27,7 @@ demo: $(VENV)/.stamp-run ## find a rule in real data and prove it the best
 test: $(VENV)/.stamp-test ## run the tests; MARKERS="slow or not slow" runs all, ARGS="-k word" some
 	@$(BIN)/pytest -m "$(MARKERS)" $(SHARED) $(ARGS)
 
-quick: $(VENV)/.stamp-test ## run what one runs while coding: no browser, cluster, process, page or random case
+quick: $(VENV)/.stamp-test ## run what one runs while coding: nothing that starts a program, solves, draws or tries random cases
 	@$(BIN)/pytest -q -m "$(QUICK)" $(SHARED) $(ARGS)
 
 lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
@@ -41,7 +42,8 @@ lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
 kernels: $(VENV)/.stamp-kernels ## compile what the tests of the search run; they would do it themselves
 	@$(BIN)/pytest -q tests/engines/search/test_compilation.py tests/engines/search/test_anytime.py \
 	  tests/engines/search/test_scan.py tests/analysis/test_alternatives.py tests/scale/test_search.py \
-	  -k "one_signature or node_limit or test_scan or set_knows or deep and not very"
+	  tests/engines/search/test_subsets.py tests/engines/search/test_large.py \
+	  -k "one_signature or node_limit or test_scan or set_knows or deep and not very or in_pieces or than_a_byte"
 
 bench: $(VENV)/.stamp-test ## measure the search engine; ARGS goes to the benchmark
 	@$(BIN)/python benchmarks/search.py $(ARGS)

@@ -28,10 +28,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# What a test needs beside Python is said once, by the folder or the fixture that it uses.
+# What a test needs beside Python is said once, by the file, the folder or the fixture it uses.
 FILES = {
     "cluster": ("scale/test_dask.py", "scale/test_spark.py", "rules/test_lazy.py"),
     "docs": ("test_documentation.py",),
+    "picture": ("plot/",),
+    "solver": ("engines/mip/", "estimators/test_engines.py"),
     "database": ("rules/test_sql_databases.py",),
     "process": (
         "baselines/test_contract.py",
@@ -48,13 +50,18 @@ FILES = {
     "property": (  # those that draw their cases with NumPy; Hypothesis is known by itself
         "analysis/test_both_paths.py",
         "analysis/test_column_generation.py",
+        "analysis/test_frontier.py",
         "analysis/test_path.py",
         "analysis/test_permutation.py",
         "engines/search/test_anytime.py",
         "engines/search/test_collect.py",
         "engines/search/test_search.py",
         "engines/search/test_searcher.py",
+        "engines/search/test_subsets.py",
+        "engines/test_contract.py",
         "engines/test_exhaustive.py",
+        "engines/test_precision.py",
+        "scale/test_precision.py",
         "scale/test_search.py",
         "scale/test_search_cases.py",
         "scale/test_search_refining.py",
@@ -66,13 +73,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark each test by what it needs, so that `-m` can leave it out."""
     for item in items:
         path = item.path.as_posix()
-        for mark, ends in FILES.items():
-            if path.endswith(ends):
+        for mark, parts in FILES.items():
+            if any(f"/tests/{part}" in path for part in parts):
                 item.add_marker(mark)
         if "browser" in getattr(item, "fixturenames", ()) or "studio/web" in path:
             item.add_marker("browser")
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
+        if item.name.startswith("test_every_check_of_scikit_learn_passes"):
+            item.add_marker("contract")
     if hasattr(config, "workerinput"):  # one of several workers
         from sharing import group_of, rank_of
 
