@@ -1,9 +1,12 @@
 # Every target builds .venv and installs what it needs by itself; nothing has to be set up first.
 PYTHON  ?= python3
 MARKERS ?= not slow
-QUICK   := not (slow or browser or cluster or database or docs or process or property)
+QUICK   := not (slow or browser or cluster or contract or database or docs or picture or process \
+  or property or solver)
 WORKERS ?= auto
 ARGS    ?=
+# tests/sharing.py says which tests stay together, and which begin.
+SHARED   = -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Tests start hundreds of processes; each would compile the package again if nothing were kept.
 export PYTHONDONTWRITEBYTECODE :=
@@ -22,10 +25,10 @@ demo: $(VENV)/.stamp-run ## find a rule in real data and prove it the best
 	@$(BIN)/opdt demo $(ARGS)
 
 test: $(VENV)/.stamp-test ## run the tests; MARKERS="slow or not slow" runs all, ARGS="-k word" some
-	@$(BIN)/pytest -m "$(MARKERS)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
+	@$(BIN)/pytest -m "$(MARKERS)" $(SHARED) $(ARGS)
 
-quick: $(VENV)/.stamp-test ## run what one runs while coding: no browser, cluster, process, page or random case
-	@$(BIN)/pytest -q -m "$(QUICK)" -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
+quick: $(VENV)/.stamp-test ## run what one runs while coding: nothing that starts a program, solves, draws or tries random cases
+	@$(BIN)/pytest -q -m "$(QUICK)" $(SHARED) $(ARGS)
 
 lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
 	@$(BIN)/ruff check .
@@ -36,10 +39,11 @@ lint: $(VENV)/.stamp-test ## check style, formatting, types and layers
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms \
 	  .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 
-kernels: $(VENV)/.stamp-test ## compile what the tests of the search run; they would do it themselves
+kernels: $(VENV)/.stamp-kernels ## compile what the tests of the search run; they would do it themselves
 	@$(BIN)/pytest -q tests/engines/search/test_compilation.py tests/engines/search/test_anytime.py \
 	  tests/engines/search/test_scan.py tests/analysis/test_alternatives.py tests/scale/test_search.py \
-	  -k "one_signature or node_limit or test_scan or set_knows or deep and not very"
+	  tests/engines/search/test_subsets.py tests/engines/search/test_large.py \
+	  -k "one_signature or node_limit or test_scan or set_knows or deep and not very or in_pieces or than_a_byte"
 
 bench: $(VENV)/.stamp-test ## measure the search engine; ARGS goes to the benchmark
 	@$(BIN)/python benchmarks/search.py $(ARGS)
@@ -63,10 +67,20 @@ $(VENV)/.stamp-test: pyproject.toml | $(BIN)/python
 	@$(PIP) -e '.[test]'
 	@touch $@ $(VENV)/.stamp-run
 
+$(VENV)/.stamp-kernels: pyproject.toml | $(BIN)/python
+	@echo "installing opdt and pytest into $(VENV) (once)"
+	@$(PIP) -e . pytest hypothesis
+	@touch $@ $(VENV)/.stamp-run
+
 $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
 	@echo "installing opdt and its documentation tools into $(VENV) (once)"
 	@$(PIP) -e '.[docs]'
 	@touch $@ $(VENV)/.stamp-run
+
+$(VENV)/.stamp-all: pyproject.toml | $(BIN)/python
+	@echo "installing opdt, its test and its documentation tools into $(VENV) (once)"
+	@$(PIP) -e '.[test,docs]'
+	@touch $@ $(VENV)/.stamp-run $(VENV)/.stamp-test $(VENV)/.stamp-docs
 
 # A half-made environment would look finished to make, hence the removal.
 $(BIN)/python:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,10 +28,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# What a test needs beside Python is said once, by the folder or the fixture that it uses.
+# What a test needs beside Python is said once, by the file, the folder or the fixture it uses.
 FILES = {
     "cluster": ("scale/test_dask.py", "scale/test_spark.py", "rules/test_lazy.py"),
     "docs": ("test_documentation.py",),
+    "picture": ("plot/",),
+    "solver": ("engines/mip/", "estimators/test_engines.py"),
     "database": ("rules/test_sql_databases.py",),
     "process": (
         "baselines/test_contract.py",
@@ -37,20 +43,27 @@ FILES = {
         "experiments/test_kill.py",
         "experiments/test_runner.py",
         "scale/test_local.py",
-        "studio/test_session.py",
+        "studio/test_session",
         "studio/test_takeaway.py",
         "test_limits.py",
     ),
     "property": (  # those that draw their cases with NumPy; Hypothesis is known by itself
         "analysis/test_both_paths.py",
         "analysis/test_column_generation.py",
+        "analysis/test_frontier.py",
         "analysis/test_path.py",
         "analysis/test_permutation.py",
+        "analysis/test_permutation_limits.py",
+        "analysis/test_permutation_whole.py",
         "engines/search/test_anytime.py",
         "engines/search/test_collect.py",
         "engines/search/test_search.py",
         "engines/search/test_searcher.py",
+        "engines/search/test_subsets.py",
+        "engines/test_contract.py",
         "engines/test_exhaustive.py",
+        "engines/test_precision.py",
+        "scale/test_precision.py",
         "scale/test_search.py",
         "scale/test_search_cases.py",
         "scale/test_search_refining.py",
@@ -58,17 +71,35 @@ FILES = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test by what it needs, so that `-m` can leave it out."""
     for item in items:
         path = item.path.as_posix()
-        for mark, ends in FILES.items():
-            if path.endswith(ends):
+        for mark, parts in FILES.items():
+            if any(f"/tests/{part}" in path for part in parts):
                 item.add_marker(mark)
         if "browser" in getattr(item, "fixturenames", ()) or "studio/web" in path:
             item.add_marker("browser")
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
+        if item.name.startswith("test_every_check_of_scikit_learn_passes"):
+            item.add_marker("contract")
+    if hasattr(config, "workerinput"):  # one of several workers
+        from sharing import group_of, rank_of
+
+        items.sort(key=lambda item: rank_of(group_of(item.nodeid, ALONE)))
+
+
+ALONE = {f"tests/{name}" for mark in ("docs", "property") for name in FILES[mark]}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> Any:
+    if config.getoption("dist") != "loadfile":
+        return None
+    from sharing import Groups
+
+    return Groups(config, ALONE)
 
 
 @pytest.fixture(scope="session")
@@ -84,3 +115,28 @@ def uci_folder(data_folder: Path | None) -> Path:
     if data_folder is None:
         pytest.skip("the paper's data are not here; set OPDT_DATA to their folder")
     return data_folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark for all tests: to start it takes longer than any of them."""
+    sql = pytest.importorskip("pyspark.sql", reason="pip install 'opdt[spark]'")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs a Java runtime")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.memory": "1g",
+        "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to run
+    }
+    builder = sql.SparkSession.builder.master("local[2]").appName("opdt")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

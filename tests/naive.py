@@ -73,14 +73,18 @@ class Naive:
         ]
         objective = problem.objective
         self.labels = objective.labels
-        self.gains = {
-            label: [int(g) * objective.unit for g in objective.gains(label)]
-            for label in self.labels
-        }
-        scale = objective.weight_scale
-        self.weights = [Fraction(int(weight), scale) for weight in objective.weights]
+        self.gains = {label: list(map(int, objective.gains(label))) for label in self.labels}
+        self.weights = list(map(int, objective.weights))
+        self.units = Fraction(objective.unit), Fraction(1, objective.weight_scale)
         self.wrong = {label: objective.wrong(label).tolist() for label in self.labels}
         self.counts: dict[tuple[Rows, int], tuple[Fraction, Fraction, Fraction]] = {}
+        self.shorter: dict[frozenset[Test], tuple[Test, ...]] = {}
+        self.least = _exact(self.demands.min_coverage)
+        if isinstance(self.demands.min_coverage, float):
+            self.least *= sum(self.weights) * self.units[1]
+        self.precision = _exact(self.demands.min_precision)
+        most = self.demands.max_errors
+        self.most_errors = None if most is None else _exact(most)
         self.sides = {
             (feature, right): [(test, self.passing(test)) for test in self.tests(feature, right)]
             for feature in range(len(self.names))
@@ -98,8 +102,9 @@ class Naive:
                     continue  # covering nothing is as good, and shorter
                 if best.value is not None and value < best.value:
                     continue
-                short = self.simplify(tests)
-                if not self.enough(covered, errors) or not self.allowed(short):
+                if not self.enough(covered, errors):
+                    continue
+                if not self.allowed(short := self.simplify(tests)):
                     continue
                 key = (-value, len(short), errors, *self.order(short), label)
                 if best_key is None or key < best_key:
@@ -112,8 +117,9 @@ class Naive:
         for tests, rows in self.rules():
             for label in self.labels:
                 _, covered, errors = self.count(rows, label)
-                short = self.simplify(tests)
-                if not self.enough(covered, errors) or not self.allowed(short):
+                if not self.enough(covered, errors):
+                    continue
+                if not self.allowed(short := self.simplify(tests)):
                     continue
                 precision, correct = 1 - errors / covered, covered - errors
                 key = (-precision, -correct, len(short), errors, *self.order(short), label)
@@ -124,10 +130,11 @@ class Naive:
     def count(self, rows: Rows, label: int) -> tuple[Fraction, Fraction, Fraction]:
         """Value, covered weight and weight of the errors; remembered, as fractions are slow."""
         if (rows, label) not in self.counts:
+            gains, weights, wrong = self.gains[label], self.weights, self.wrong[label]
             self.counts[rows, label] = (
-                sum((self.gains[label][row] for row in rows), Fraction(0)),
-                sum((self.weights[row] for row in rows), Fraction(0)),
-                sum((self.weights[row] for row in rows if self.wrong[label][row]), Fraction(0)),
+                sum(gains[row] for row in rows) * self.units[0],
+                sum(weights[row] for row in rows) * self.units[1],
+                sum(weights[row] for row in rows if wrong[row]) * self.units[1],
             )
         return self.counts[rows, label]
 
@@ -198,15 +205,11 @@ class Naive:
 
     def enough(self, covered: Fraction, errors: Fraction) -> bool:
         """Whether coverage, errors and precision are as demanded."""
-        demands = self.demands
-        least = _exact(demands.min_coverage)
-        if isinstance(demands.min_coverage, float):
-            least *= sum(self.weights)
         return (
             covered > 0
-            and covered >= least
-            and (demands.max_errors is None or errors <= _exact(demands.max_errors))
-            and (covered - errors) / covered >= _exact(demands.min_precision)
+            and covered >= self.least
+            and (self.most_errors is None or errors <= self.most_errors)
+            and covered - errors >= self.precision * covered
         )
 
     def allowed(self, tests: tuple[Test, ...]) -> bool:
@@ -219,7 +222,13 @@ class Naive:
     # -- shorter rules and their order -------------------------------------------------------
 
     def simplify(self, tests: tuple[Test, ...]) -> tuple[Test, ...]:
-        """The same conjunction with nothing said twice, in the order of the table."""
+        """The same conjunction with nothing said twice, in the order of the table; remembered."""
+        said_at_all = frozenset(tests)
+        if said_at_all not in self.shorter:
+            self.shorter[said_at_all] = self._simplified(said_at_all)
+        return self.shorter[said_at_all]
+
+    def _simplified(self, tests: frozenset[Test]) -> tuple[Test, ...]:
         short: list[Test] = []
         for feature in sorted({test.feature for test in tests}):
             of = [(t.op, t.value) for t in tests if t.feature == feature]

@@ -37,7 +37,9 @@ def all_counts(problem: Problem) -> set[Counts]:
     for tests, rows in twin.rules():
         for label in twin.labels:
             _, covered, errors = twin.count(rows, label)
-            if twin.enough(covered, errors) and twin.allowed(twin.simplify(tests)):
+            if (covered, errors) in found or not twin.enough(covered, errors):
+                continue
+            if twin.allowed(twin.simplify(tests)):
                 found.add((covered, errors))
     return found
 

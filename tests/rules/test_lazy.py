@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import shutil
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -109,27 +106,13 @@ def test_a_column_that_a_dask_frame_lacks_is_refused_at_once(dd: Any) -> None:
 # -- Spark ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    sql = pytest.importorskip("pyspark.sql", reason="pip install 'opdt[spark]'")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs a Java runtime")
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to run
-        "spark.sql.session.timeZone": "America/New_York",  # dates must not move
-    }
-    builder = sql.SparkSession.builder.master("local[2]").appName("opdt")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+@pytest.fixture
+def far_spark(spark: Any) -> Iterator[Any]:
+    """Spark far from UTC: dates must not move."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    yield spark
+    spark.conf.set("spark.sql.session.timeZone", before)
 
 
 spark_warns = pytest.mark.filterwarnings("ignore")  # of Spark's own making
@@ -186,7 +169,7 @@ def plain(cell: Any) -> Any:
 
 
 @spark_warns
-def test_a_spark_column_marks_the_rows_of_any_rule(spark: Any) -> None:
+def test_a_spark_column_marks_the_rows_of_any_rule(far_spark: Any) -> None:
     types_of = __import__("pyspark.sql.types", fromlist=["_parse_datatype_string"])
     rng = np.random.default_rng(1)
     types, columns = spark_rows(rng, 60)
@@ -195,7 +178,7 @@ def test_a_spark_column_marks_the_rows_of_any_rule(spark: Any) -> None:
         for name, kind in types.items()
     ]
     rows = list(zip(*columns.values(), strict=True))
-    frame = spark.createDataFrame(rows, types_of.StructType(fields)).coalesce(1)
+    frame = far_spark.createDataFrame(rows, types_of.StructType(fields)).coalesce(1)
     plain_columns = {
         name: np.array(
             [np.datetime64("NaT") if c is None else plain(c) for c in cells], "datetime64[us]"
@@ -216,8 +199,8 @@ def test_a_spark_column_marks_the_rows_of_any_rule(spark: Any) -> None:
 
 
 @spark_warns
-def test_the_column_filters_its_frame(spark: Any) -> None:
-    frame = spark.createDataFrame(
+def test_the_column_filters_its_frame(far_spark: Any) -> None:
+    frame = far_spark.createDataFrame(
         [(1.0, "w"), (5.0, "x"), (None, "y"), (9.0, "z")], "a double, b string"
     )
     rule = Rule([Condition("a", ">=", 4)], "yes")
@@ -228,8 +211,8 @@ def test_the_column_filters_its_frame(spark: Any) -> None:
 
 
 @spark_warns
-def test_what_cannot_be_put_to_a_spark_column_is_refused(spark: Any) -> None:
-    frame = spark.createDataFrame([([1], "w")], "a array<int>, b string")
+def test_what_cannot_be_put_to_a_spark_column_is_refused(far_spark: Any) -> None:
+    frame = far_spark.createDataFrame([([1], "w")], "a array<int>, b string")
     with pytest.raises(InputError, match="column 'a' has the Spark type array"):
         Rule([Condition("a", "is missing")], 1).covers(frame)
     with pytest.raises(InputError, match="'b >= 4' cannot be put to column 'b'"):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,34 +25,9 @@ from scale.partitions import PARTITIONED, check_case, check_sort, cut, shown
 from scale.test_search_refining import random_rows
 
 sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install 'opdt[spark]'")
-pytestmark = [
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime"),
-    pytest.mark.filterwarnings("ignore"),  # of Spark's own making
-]
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Spark's own making
 
 CHUNK = 10  # cases to a test
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """One session for all tests: to start it takes longer than any of them."""
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.driver.memory": "1g",
-        "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to run
-    }
-    builder = sql.SparkSession.builder.master("local[2]").appName("opdt")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 def frame_of(spark: Any, parts: list[pa.Table]) -> Any:

@@ -33,14 +33,11 @@ def every_rule(problem: Problem) -> list[Listed]:
     twin = Naive(problem)
     found = {}
     for tests, rows in twin.rules():
-        short = twin.simplify(tests)
-        if not twin.allowed(short):
-            continue
         for label in twin.labels:
             value, covered, errors = twin.count(rows, label)
             if problem.may_be_empty and value <= 0:
                 continue
-            if twin.enough(covered, errors):
+            if twin.enough(covered, errors) and twin.allowed(short := twin.simplify(tests)):
                 rule = CodedRule(tuple(coded(twin, test) for test in short), label)
                 key = (-value, len(short), errors, *twin.order(short), label)
                 found[key] = Listed(rule, value, covered, errors, rows)

@@ -175,13 +175,6 @@ def test_the_best_rule_within_limits_is_that_of_the_enumeration(emphasis: str, p
 # -- sizes and limits ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def noise() -> Problem:
-    rng = np.random.default_rng(1)
-    table = Table.build(rng.random((200, 6)), rng.integers(0, 2, size=200), warn=False)
-    return Problem.build(table, structure=Structure.free(3), w=2)
-
-
 def gain_of_best(problem: Problem) -> tuple[CodedRule, int]:
     found = Searcher(problem).solve()
     assert found.rule is not None

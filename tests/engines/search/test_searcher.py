@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engines.search.support import ORACLE, examples, make_eager
 from opdt.engines.search import SearchEngine, Searcher, Switches
-from opdt.problem import Constraints, Problem, Structure
+from opdt.problem import Constraints, Problem
 from opdt.rules import Condition, Op, Rule
 from opdt.solution import Budget, Status, StopReason
 from opdt.table import Table
@@ -84,13 +84,6 @@ def test_a_rule_to_start_from_changes_nothing_but_the_way(
         assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
         assert (again.value, again.rule) == (best.value, best.rule)
         assert all(point.value <= best.value <= point.bound for point in found.trace)
-
-
-@pytest.fixture
-def noise() -> Problem:
-    rng = np.random.default_rng(1)
-    table = Table.build(rng.random((200, 6)), rng.integers(0, 2, size=200), warn=False)
-    return Problem.build(table, structure=Structure.free(3), w=2)
 
 
 @pytest.mark.parametrize("large_rows", [0, 20_000])

@@ -16,9 +16,8 @@ from opdt.studio.work import Work
 TITLES = {"tumours": "Breast tumours", "wines": "Wines", "irises": "Irises"}
 
 
-@contextmanager
-def new_tab(browser: Any, url: str) -> Iterator[Any]:
-    """A new tab, which knows nothing of the others; no script in it may fail."""
+def fresh_tab(browser: Any, url: str) -> None:
+    """Go to a new tab, which knows nothing of the others; they are closed."""
     for handle in browser.window_handles[1:]:
         browser.switch_to.window(handle)
         browser.close()
@@ -27,6 +26,12 @@ def new_tab(browser: Any, url: str) -> Iterator[Any]:
     browser.get_log("browser")  # what other tests have left: pages whose server has ended complain
     browser.switch_to.new_window("tab")
     browser.get(url)
+
+
+@contextmanager
+def new_tab(browser: Any, url: str) -> Iterator[Any]:
+    """A new tab with the page of the start; no script in it may fail."""
+    fresh_tab(browser, url)
     element(browser, "upload")
     yield browser
     assert [each for each in browser.get_log("browser") if each["level"] == "SEVERE"] == []

@@ -22,23 +22,6 @@ def server(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def page(browser, server):
-    """A new tab, which knows nothing of the others."""
-    for handle in browser.window_handles[1:]:
-        browser.switch_to.window(handle)
-        browser.close()
-    browser.switch_to.window(browser.window_handles[0])
-    browser.get("about:blank")
-    browser.switch_to.new_window("tab")
-    browser.get(server.url)
-    element(browser, "upload")
-    yield browser
-    problems = [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
-    assert problems == []
-    assert browser.title == "opdt Studio"
-
-
 def send(page, path) -> None:
     """Choose a file for the upload."""
     page.find_element("css selector", "[data-testid=upload-input]").send_keys(str(path))

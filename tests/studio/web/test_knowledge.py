@@ -12,6 +12,7 @@ from opdt import Structure
 from opdt.studio.outcome import outcome_of
 from opdt.studio.tables import load_file
 from opdt.studio.work import Work
+from studio.web.opened import fresh_tab
 from studio_server import running
 
 ATTACK = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
@@ -51,21 +52,9 @@ def server(tmp_path_factory, table):
         assert (folder / "stderr.txt").read_text() == ""  # no handler has failed
 
 
-def new_tab(browser, server):
-    """A new tab, which knows nothing of the others."""
-    for handle in browser.window_handles[1:]:
-        browser.switch_to.window(handle)
-        browser.close()
-    browser.switch_to.window(browser.window_handles[0])
-    browser.get("about:blank")
-    browser.get_log("browser")  # what other tests have left: pages whose server has ended complain
-    browser.switch_to.new_window("tab")
-    browser.get(server.url)
-
-
 def open_table(browser, server, path) -> None:
     """Another table on a new page, once the one of the start is there."""
-    new_tab(browser, server)
+    fresh_tab(browser, server.url)
     wait_for(lambda: "patients.csv" in text_of(browser, "data-summary"))
     all_of(browser, "upload-input")[0].send_keys(str(path))
     wait_for(lambda: path.name in text_of(browser, "data-summary"))
@@ -74,7 +63,7 @@ def open_table(browser, server, path) -> None:
 @pytest.fixture
 def page(browser, server):
     """The patients on a new page, with the class to find."""
-    new_tab(browser, server)
+    fresh_tab(browser, server.url)
     choose(browser, "label", "ill")
     wait_for(lambda: "the class is ill" in text_of(browser, "sentence"))
     yield browser
