@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -222,13 +223,16 @@ class _Keys:
 
     def add(self, column: pa.ChunkedArray) -> None:
         """Look at further rows."""
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
         start = self._rows == 0
         self._rows += len(column)
         self._present += len(column) - column.null_count
         if not self.is_open or not len(column):
             return
+        if pa.types.is_dictionary(column.type):
+            if not self._named and any(len(c.dictionary) < len(c) for c in column.chunks):
+                self._runs = False  # some cells are the same
+                return
+            column = column.cast(column.type.value_type)
         try:
             values = pc.drop_null(column).cast(pa.int64(), safe=False).to_numpy()
         except pa.ArrowInvalid:  # text that is no whole number
@@ -264,11 +268,11 @@ def _rows_of(column: pa.ChunkedArray, cells: tuple[float, ...]) -> NDArray[np.in
 
 
 def _counted(column: pa.ChunkedArray, declared: tuple[Any, ...]) -> Survey:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    found = pc.value_counts(column.combine_chunks())
-    counts = dict(
-        zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
-    )
+    found = pc.value_counts(column)  # coded columns are not written out
+    counts: Counter[Any] = Counter()
+    for cell, count in zip(
+        found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True
+    ):
+        counts[cell] += count  # a coded cell may come more than once
     absent = counts.pop(None, 0)
     return Survey.of_counts(counts, absent, declared)
