@@ -24,7 +24,7 @@ from opdt.analysis.counts import counts_on
 from opdt.datasets import load
 from opdt.errors import OpdtWarning
 from opdt.estimators.classifier import OPDTClassifier
-from opdt.estimators.selection import OPDTClassifierCV
+from opdt.estimators.classifier_cv import OPDTClassifierCV
 from opdt.rules import Rule
 
 SECTION = "choosing"

@@ -116,7 +116,7 @@ def test_without_a_price_the_first_rule_is_that_of_fit(opdt, folder):
     assert "of at least 5 rows, that of 'opdt fit', is worth 0" in large.stderr
     content = json.loads(large.stdout)
     assert content["w"] == 5  # an error among five rows
-    assert content["best"]["rules"][0]["vi"] == 0
+    assert content["best"]["rules"][0]["value"] == 0
     near = opdt(*asked[:-2], "--min-coverage", 5, "--within", "20%", "--json", "-")
     assert json.loads(near.stdout)["near"]["threshold"] == -1  # a fifth of its rows
     assert opdt(*asked, "--paper").stderr == ""
@@ -132,7 +132,7 @@ def test_the_parts_are_written_as_json(opdt, folder):
     asked = ("--best", "--limit", 1, "--within", "2 rows", "--max-overlap", 0, "--depth", 1)
     only = opdt(*COMMAND, *asked, "--json", "-")
     content = json.loads(only.stdout)
-    assert set(content) == {"best", "apart", "near", "w", "columns", "opdt"}
+    assert set(content) == {"best", "diverse", "near", "w", "columns", "opdt"}
     assert [each["role"] for each in content["columns"]] == ["numeric"] * 3
     assert content["best"]["complete"]
     assert content["near"]["threshold"] == 1

@@ -17,7 +17,7 @@ from opdt import discover
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
-from opdt.engines.search import SearchEngine, polish
+from opdt.engines.search import SearchEngine, candidate
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.solution import Budget, Status, StopReason
@@ -81,7 +81,7 @@ def test_the_most_precise_rule_is_that_of_the_slow_twin(engine, data):
 def test_the_most_precise_rule_on_cells_is_that_of_the_slow_twin(few_steps, monkeypatch):
     make_eager(monkeypatch)
     if not few_steps:
-        monkeypatch.setattr(polish, "FEW_STEPS", -1)
+        monkeypatch.setattr(candidate, "FEW_STEPS", -1)
 
     @given(data=st.data())
     @examples(60)

@@ -14,8 +14,8 @@ from opdt.engines.bsccart import BSCCARTEngine
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.tree import SplitTree
 from opdt.plot import split_tree, structure
+from opdt.plot.text import count
 from opdt.plot.trees import MAX_LEAVES
-from opdt.plot.words import count
 from opdt.problem import Problem, write_structure
 from opdt.solution import Solution, Status
 from plot.support import HOSTILE, check_image, clinic, collisions, patches, sheet, texts

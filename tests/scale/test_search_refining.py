@@ -178,6 +178,6 @@ def test_a_column_of_too_many_levels_may_be_forbidden(monkeypatch: pytest.Monkey
     )
     with pytest.raises(UnsupportedProblem, match="column 'name' has more than 20 levels"):
         discover_partitioned(TableScanner([table]), "y", w=5)
-    wishes = {"constraints": {"forbidden": ["name"]}, "w": 5}
-    there = discover_partitioned(TableScanner([table]), "y", **wishes)
-    assert shown(there) == shown(opdt.discover(table, "y", **wishes))
+    request = {"constraints": {"forbidden": ["name"]}, "w": 5}
+    there = discover_partitioned(TableScanner([table]), "y", **request)
+    assert shown(there) == shown(opdt.discover(table, "y", **request))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdt.analysis.overlaps import check_overlap, rules_apart
+from opdt.analysis.overlaps import check_overlap, find_diverse
 from opdt.analysis.ranking import Alternative, Alternatives, rank_rules
 from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
@@ -191,7 +191,7 @@ def diverse_rules(
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
-    ranked, overlaps, stopped = rules_apart(searcher, clock, limit, most_overlap, overlap)
+    ranked, overlaps, stopped = find_diverse(searcher, clock, limit, most_overlap, overlap)
     rules = tuple(
         replace(rule, overlap=share)
         for rule, share in zip(rank_rules(searcher.problem, ranked), overlaps, strict=True)

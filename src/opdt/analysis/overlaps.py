@@ -23,7 +23,7 @@ OVERLAPS = ("share", "jaccard")
 MAX_PRODUCT = 2**60
 
 
-def rules_apart(
+def find_diverse(
     searcher: Searcher, clock: Clock, limit: int, most: Fraction, overlap: str
 ) -> tuple[list[tuple[CodedRule, Measure]], list[float], StopReason]:
     """Rules one after the other, their overlaps, and why it ended."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from opdt.cli import options as opt
+from opdt.cli.aim import Aim
 from opdt.cli.option_groups import ColumnOptions, RuleOptions, RunOptions, TextOptions, spread
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from opdt.analysis.alternatives import Alternative, Alternatives, RashomonSet
-    from opdt.cli.aim import Aim
     from opdt.solution import Solution
     from opdt.table import Plan, Table
 
@@ -61,17 +62,43 @@ WithinLimit = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class WhichOptions:
+    """Which rules are listed, and how many."""
+
+    within: Within = None
+    best: Best = False
+    limit: Limit = None
+    max_overlap: MaxOverlap = None
+    overlap: Overlap = "share"
+    within_limit: WithinLimit = 10_000
+
+    @property
+    def n_listed(self) -> int:
+        """Rules of each part that are shown."""
+        return LISTED if self.limit is None else self.limit
+
+    @property
+    def wants_best(self) -> bool:
+        """Whether the best rules are listed: where they are asked for, or only their number is."""
+        alone = self.within is None and self.max_overlap is None
+        return self.best or (alone and self.limit is not None)
+
+    @property
+    def near(self) -> dict[str, float] | None:
+        """What may be lost, as arguments of `rashomon_set`; None where that is not asked for."""
+        if self.within is not None:
+            return read_within(self.within)
+        alone = self.max_overlap is None and not self.wants_best
+        return {"within": 0.01} if alone else None
+
+
 @spread
 def alternatives(
     data: opt.Data,
     target: opt.Target,
     *,
-    within: Within = None,
-    best: Best = False,
-    limit: Limit = None,
-    max_overlap: MaxOverlap = None,
-    overlap: Overlap = "share",
-    within_limit: WithinLimit = 10_000,
+    which: WhichOptions,
     depth: opt.Depth = None,
     w: opt.Price = None,
     label: opt.Wanted = None,
@@ -85,8 +112,7 @@ def alternatives(
     """List other rules than the best one, exactly.
 
     The best N, rules that cover other rows, and all that are nearly as good, with the features
-    they need and those they can exchange. Without any of these all
-    rules within 1 % of the best.
+    they need and those they can exchange. Without any of these all rules within 1 % of the best.
 
     The best is that of 'opdt fit': the most precise rule of at least 5 % of the rows, for the rarer
     of two classes. Rules are listed by VI at the price of an error at which it is worth 0 and no
@@ -99,9 +125,7 @@ def alternatives(
     only_json = json_out is not None and str(json_out) == given.STDIN
     if json_out is not None and not only_json:
         check_output("--json", json_out, data)
-    if within is None and not best and max_overlap is None:
-        best, within = limit is not None, "1%" if limit is None else None
-    near = None if within is None else read_within(within)
+    _ = which.near  # refuses what it cannot read before the data are read
     aim = Aim(None, w, label, paper)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         table = columns.table(given.open_data(data, text.marks), target)
@@ -115,19 +139,11 @@ def alternatives(
         start = _start(table, aim, rule.limits, settings)
         if start.best is not None:
             settings["constraints"].setdefault("min_coverage", start.least)
-        parts = _find(
-            table,
-            near=None if near is None else {**start.reach(near), "limit": within_limit},
-            best=best,
-            limit=LISTED if limit is None else limit,
-            apart=None if max_overlap is None else {"max_overlap": max_overlap, "overlap": overlap},
-            w=start.w,
-            **settings,
-        )
+        parts = _find(table, which, start, **settings)
     for note in [] if run.quiet else start.notes(aim, table):
         stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
-        _show(parts, limit or LISTED, float(start.w), quiet=run.quiet)
+        _show(parts, which.n_listed, float(start.w), quiet=run.quiet)
         if not run.quiet:
             show_columns(stdout(), table.plan)
     if json_out is not None:
@@ -204,11 +220,9 @@ def read_within(text: str) -> dict[str, float]:
 
 def _find(
     table: Table,
+    which: WhichOptions,
+    start: _Start,
     *,
-    near: Mapping[str, Any] | None,
-    best: bool,
-    limit: int,
-    apart: Mapping[str, Any] | None,
     time_limit: float | None,
     n_jobs: int | None,
     bar: bool,
@@ -222,12 +236,15 @@ def _find(
     parts: dict[str, Found] = {}
     with SearchProgress() as progress:
         budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
-        if best:
-            parts["best"] = top_rules(table, limit=limit, budget=budget, **settings)
-        if apart is not None:
-            parts["apart"] = diverse_rules(table, limit=limit, budget=budget, **apart, **settings)
-        if near is not None:
-            parts["near"] = rashomon_set(table, budget=budget, **near, **settings)
+        asked: dict[str, Any] = {"w": start.w, "budget": budget, **settings}
+        if which.wants_best:
+            parts["best"] = top_rules(table, limit=which.n_listed, **asked)
+        if which.max_overlap is not None:
+            apart: dict[str, Any] = {"max_overlap": which.max_overlap, "overlap": which.overlap}
+            parts["diverse"] = diverse_rules(table, limit=which.n_listed, **apart, **asked)
+        if which.near is not None:
+            near: Mapping[str, Any] = start.reach(which.near)
+            parts["near"] = rashomon_set(table, limit=which.within_limit, **near, **asked)
     return parts
 
 
@@ -242,7 +259,7 @@ def _show(parts: Mapping[str, Found], number: int, w: float, *, quiet: bool) -> 
     console = stdout()
     titles = {
         "best": "The best rules",
-        "apart": "The best rules that differ",
+        "diverse": "The best rules that differ",
         "near": "All rules that are nearly as good as the best",
     }
     for index, (name, found) in enumerate(parts.items()):

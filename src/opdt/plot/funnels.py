@@ -10,7 +10,7 @@ import numpy as np
 
 from opdt.plot.canvas import HATCHES, Theme, axes_for, blank, matplotlib, theme_of
 from opdt.plot.rows import RuleRows
-from opdt.plot.words import (
+from opdt.plot.text import (
     condition_lines,
     count,
     rows_text,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from opdt.plot.canvas import SHAPES, Theme, matplotlib
-from opdt.plot.words import shorten_all, width_of, wrap, write
+from opdt.plot.text import shorten_all, width_of, wrap, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,7 +25,7 @@ from opdt.plot.canvas import (
 from opdt.plot.rows import Mask, RuleRows
 from opdt.plot.scales import Scale, class_scale, scale_of
 from opdt.plot.spread import Paper, pitch_of, sample, spread
-from opdt.plot.words import (
+from opdt.plot.text import (
     LITERAL,
     asks,
     count,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES
-from opdt.plot.words import class_text
+from opdt.plot.text import class_text
 from opdt.rules import Condition, Rule
 from opdt.rules.counting import Stage, funnel_stages
 from opdt.solution import Solution

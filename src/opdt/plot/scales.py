@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.plot.canvas import matplotlib
-from opdt.plot.words import asks, shown
+from opdt.plot.text import asks, shown
 from opdt.rules import Condition, Op
 from opdt.table.columns import check_finite
 

@@ -19,7 +19,7 @@ from opdt.plot.canvas import (
     theme_of,
 )
 from opdt.plot.rows import verdict_of
-from opdt.plot.words import LITERAL, count, key_below, seconds_text, wrap
+from opdt.plot.text import LITERAL, count, key_below, seconds_text, wrap
 from opdt.solution import Solution, Status, StopReason
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from opdt.plot.canvas import (
     settle,
     theme_of,
 )
-from opdt.plot.words import LITERAL, count, key_below, share, width_of
+from opdt.plot.text import LITERAL, count, key_below, share, width_of
 from opdt.solution import Solution
 from opdt.verdict import Verdict, VerdictLevel
 

@@ -13,7 +13,7 @@ from opdt.errors import InputError
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of
 from opdt.plot.layout import NodeBox, NodeLine, class_counts, draw_tree, figure_size
 from opdt.plot.rows import verdict_of
-from opdt.plot.words import (
+from opdt.plot.text import (
     and_more,
     asks,
     class_text,

@@ -23,7 +23,7 @@ from opdt.scale.driver import Driver, Stopped
 from opdt.scale.local import LocalScanner
 from opdt.scale.partition_run import PartitionRun
 from opdt.scale.prices import PartitionedPricer
-from opdt.scale.question import Question, Wishes
+from opdt.scale.question import Question, SearchRequest
 from opdt.scale.roles import settle, survey_pieces
 from opdt.scale.scanner import Parts, Scanner
 from opdt.scale.schema import Schema, agree
@@ -133,7 +133,7 @@ def discover_partitioned(
     shape, file_groups = resolve_structure(structure, max_depth)
     demands = resolve_demands(objective, constraints)
     price = w if objective == "vi" else 1  # at the price 1 the VI is the number of correct rows
-    wishes = Wishes(shape, {**file_groups, **check_groups(groups)}, price, label, demands)
+    request = SearchRequest(shape, {**file_groups, **check_groups(groups)}, price, label, demands)
     _check_column("y", "labels", y)
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
@@ -144,27 +144,27 @@ def discover_partitioned(
     try:
         scanner.prepare(driver.watch)
     except Stopped as stop:
-        return _unfinished(driver, None, wishes, stop.reason, objective)
+        return _unfinished(driver, None, request, stop.reason, objective)
     except KeyboardInterrupt:
-        return _unfinished(driver, None, wishes, StopReason.INTERRUPTED, objective)
+        return _unfinished(driver, None, request, StopReason.INTERRUPTED, objective)
     unread = unread_columns(roles)
     schema = agree(scanner.sources(), y, weight=sample_weight, features=features, unread=unread)
     names = [layout.name for layout in schema.features]
     asked = check_roles(roles, names), check_missing(missing, names)
-    wishes.constraints.check_known(names)
+    request.constraints.check_known(names)
     try:
         plan = survey_pieces(schema, *asked, driver)
         schema = agree(scanner.sources(), y, weight=sample_weight, plan=plan, features=features)
-        idle, demands = _check_wishes(schema, wishes, plan)
-        schema, wishes = replace(schema, idle=idle), replace(wishes, constraints=demands)
+        idle, demands = _check_request(schema, request, plan)
+        schema, request = replace(schema, idle=idle), replace(request, constraints=demands)
         summary = driver.run(_first_pass(schema, driver))
         plan = settle(plan, schema, summary, scanner)
         remark(plan)
     except Stopped as stop:
-        return _unfinished(driver, schema, wishes, stop.reason, objective)
+        return _unfinished(driver, schema, request, stop.reason, objective)
     except KeyboardInterrupt:
-        return _unfinished(driver, schema, wishes, StopReason.INTERRUPTED, objective)
-    question, chosen = Question(schema, summary, wishes), switches or Switches()
+        return _unfinished(driver, schema, request, StopReason.INTERRUPTED, objective)
+    question, chosen = Question(schema, summary, request), switches or Switches()
     plan = question.problem.noted(plan)
     if objective == "precision":
         return replace(_most_precise(question, summary, driver, chosen), plan=plan)
@@ -211,19 +211,21 @@ def _check_column(argument: str, what: str, name: Any) -> None:
         )
 
 
-def _check_wishes(schema: Schema, wishes: Wishes, plan: Plan) -> tuple[frozenset[int], Constraints]:
+def _check_request(
+    schema: Schema, request: SearchRequest, plan: Plan
+) -> tuple[frozenset[int], Constraints]:
     """Refuse before the first pass what can be refused without rows.
 
     Returns the features of no use, and the constraints on those that are features.
 
-    The wishes are put to a table of two rows with the columns of the schema.
+    The request are put to a table of two rows with the columns of the schema.
     """
     codes, values = np.zeros(2, np.int32), np.zeros(1)
     columns = tuple(Column(f.name, f.kind, codes, values) for f in schema.features)
     table = Table(columns, np.arange(2, dtype=np.int32), np.arange(2), plan=plan)
     problem = Problem.build(
-        table, structure=wishes.structure, groups=wishes.groups, w=wishes.w,
-        constraints=wishes.constraints,
+        table, structure=request.structure, groups=request.groups, w=request.w,
+        constraints=request.constraints,
     )  # fmt: skip
     used = {f for chain in problem.chains for level in chain for f in level.features}
     idle = frozenset(f for f in range(len(columns)) if f not in used or not problem.ops_of(f))
@@ -240,7 +242,11 @@ def _passes(question: Question, driver: Driver) -> Passes:
 
 
 def _unfinished(
-    driver: Driver, schema: Schema | None, wishes: Wishes, reason: StopReason, objective: str
+    driver: Driver,
+    schema: Schema | None,
+    request: SearchRequest,
+    reason: StopReason,
+    objective: str,
 ) -> Solution:
     """No row need be read to know that no rule is worth more than all rows.
 
@@ -254,7 +260,7 @@ def _unfinished(
     names = () if schema is None else tuple(layout.name for layout in schema.features)
     seen = Passes(driver.passes, rows or 0, driver.scanner.bytes_read, names, (), ())
     return Solution.unfinished(
-        may_be_empty=wishes.constraints.min_coverage == 0,
+        may_be_empty=request.constraints.min_coverage == 0,
         bound=bound,
         stopped_by=reason,
         seconds=driver.clock.elapsed(),

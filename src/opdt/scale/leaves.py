@@ -100,9 +100,9 @@ class Leaf:
         Regions(self.judge).settle(self._local, self.region)
         return self.judge.reached
 
-    def spots(self, gain: int, *, hurry: bool) -> tuple[int, tuple[int, ...]]:
+    def spots(self, gain: int, *, quick: bool) -> tuple[int, tuple[int, ...]]:
         """Error weight and loosest positions that reach a gain."""
-        found = Regions(self.judge).locate(self._local, self.region, gain, hurry=hurry)
+        found = Regions(self.judge).locate(self._local, self.region, gain, quick=quick)
         if found is None:
             raise EngineFailure(f"no conditions in {self.box} reach the gain {gain} of the search.")
         errors, local = found

@@ -67,9 +67,9 @@ class PartitionRun(Run):
         if reason is not None and self.stopped_by is None:
             self.stopped_by = reason
             self.halt()
-        self.note(hurry=True)
+        self.note(quick=True)
 
-    def note(self, *, hurry: bool) -> None:
+    def note(self, *, quick: bool) -> None:
         """Put value and bound into the trace."""
         self.driver.value, self.driver.bound = self._vi_value(), self._vi_bound()
         self.recorder.improved(None, self.driver.value, self.driver.bound)
@@ -93,7 +93,7 @@ class PartitionRun(Run):
         box = leaf.box
         spots: tuple[int, ...] = ()
         if self.found is None or value > self.found.value:
-            _, spots = leaf.spots(value - self.scores.offset(len(box.rays)), hurry=True)
+            _, spots = leaf.spots(value - self.scores.offset(len(box.rays)), quick=True)
         self._raise(Found(value, box.label, box.rays, spots))
         self._leaves.append((value, leaf))
 
@@ -127,6 +127,6 @@ class PartitionRun(Run):
         for value, leaf in self._leaves:
             if first in (None, used(leaf.box.rays)):
                 gain = value - self.scores.offset(len(leaf.box.rays))
-                _, spots = leaf.spots(gain, hurry=False)
+                _, spots = leaf.spots(gain, quick=False)
                 out.append(Found(value, leaf.box.label, leaf.box.rays, spots))
         return out

@@ -82,14 +82,14 @@ class PartitionedPricer:
 
         A search over partitions starts from rules of its sample, whatever `start` is.
         """
-        asked, limits = self._question.wishes.constraints, dict[str, Any]()
+        asked, limits = self._question.request.constraints, dict[str, Any]()
         if max_errors is not None:
             own, most = asked.max_errors, Fraction(max_errors, self.scale)
             limits["max_errors"] = most if own is None else min(most, as_written(own))
         if min_precision is not None:
             limits["min_precision"] = min_precision
-        wishes = replace(self._question.wishes, w=w, constraints=replace(asked, **limits))
-        question = Question(self._question.schema, self._summary, wishes)
+        request = replace(self._question.request, w=w, constraints=replace(asked, **limits))
+        question = Question(self._question.schema, self._summary, request)
         self.search = PartitionRun(question, self._driver, self._switches)
         self.search.search()
         solution = answer(self.search)

@@ -37,7 +37,7 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SearchRequest:
     """What the user asked for."""
 
     structure: Structure
@@ -50,8 +50,8 @@ class Wishes:
 class Question:
     """The stand-in problem, the coder of rows, and what the first pass found."""
 
-    def __init__(self, schema: Schema, summary: Parts, wishes: Wishes) -> None:
-        self.schema, self.wishes = schema, wishes
+    def __init__(self, schema: Schema, summary: Parts, request: SearchRequest) -> None:
+        self.schema, self.request = schema, request
         self.n_rows = int(summary["rows"][0])
         if not self.n_rows:
             raise InputError("the files hold no rows; a rule needs some.")
@@ -62,7 +62,7 @@ class Question:
             sorted_labels = sorted_labels.combine_chunks()
         if schema.target.truth:
             classes = classes.astype(bool)
-        self.ratio, at = _price(wishes.w, summary, schema.weight is not None, self.n_rows)
+        self.ratio, at = _price(request.w, summary, schema.weight is not None, self.n_rows)
         units = np.empty(len(classes), np.int64)
         units[order] = summary["classes"].column(f"units{at}").to_numpy()
         levels, self._frequent = {}, {}
@@ -109,18 +109,18 @@ class Question:
         )
         labels = np.append(np.arange(n), 0).astype(np.int32)
         table = Table(columns, labels, classes)
-        wishes = self.wishes
-        wishes.constraints.check_names(table.names, table.categorical)
+        request = self.request
+        request.constraints.check_names(table.names, table.categorical)
         groups = FeatureGroups.of(
-            table.names, table.numeric, table.categorical, check_groups(wishes.groups)
+            table.names, table.numeric, table.categorical, check_groups(request.groups)
         )
-        chosen = label_code(table, wishes.label, units)
+        chosen = label_code(table, request.label, units)
         objective = VolumeImpurity(
             labels, self.ratio, tuple(range(n)) if chosen is None else (chosen,),
             np.append(units, 0), self.coder.weight_scale,
         )  # fmt: skip
         problem = Problem(
-            table, wishes.structure, groups, objective, wishes.constraints, self._frequent
+            table, request.structure, groups, objective, request.constraints, self._frequent
         )
         problem._check()
         return problem
@@ -149,7 +149,7 @@ class Question:
             weights = rows.column(self.schema.weight).to_numpy()
         # The sample is clean already: no role is to be guessed again.
         plan = Plan(tuple(ColumnPlan(f.name, Role(str(f.kind)), "") for f in self.schema.features))
-        limits = self.wishes.constraints.of_sample(len(rows) / self.n_rows)
+        limits = self.request.constraints.of_sample(len(rows) / self.n_rows)
         known, labels = self.problem.table.classes.tolist(), self.problem.objective.labels
         # that of the whole table, where the sample may have another that is the rarest
         label = known[labels[0]] if len(labels) == 1 else None
@@ -159,8 +159,8 @@ class Question:
                 sample_weight=weights, roles=plan, warn=False,
             )  # fmt: skip
             return Problem.build(
-                table, structure=self.wishes.structure, groups=self.wishes.groups,
-                w=self.wishes.w, label=label, constraints=limits,
+                table, structure=self.request.structure, groups=self.request.groups,
+                w=self.request.w, label=label, constraints=limits,
             )  # fmt: skip
         except InputError:  # one class only, say
             return None

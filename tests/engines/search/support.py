@@ -14,7 +14,7 @@ from opdt.engines.search import (
     Switches,
     merge,
     regions,
-    small,
+    sweep,
     table_boxes,
     table_layers,
     table_rows,
@@ -43,7 +43,7 @@ def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
 
 def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed small tables too, count them in few bins, cut their boxes into the smallest parts."""
-    monkeypatch.setattr(small, "WORTH_SEEDING", 0)
+    monkeypatch.setattr(sweep, "WORTH_SEEDING", 0)
     sizes = regions.LEAF_ROWS
     for name, value in {
         "LEAF_ROWS": dict.fromkeys(sizes, 3),

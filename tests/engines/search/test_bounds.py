@@ -14,7 +14,7 @@ from engines.search.rows import Rows
 from engines.search.support import examples
 from entangled import entangled
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, kernels, polish
+from opdt.engines.search import SearchEngine, Switches, candidate, kernels
 from opdt.engines.search.field import Field
 from opdt.engines.search.kernels import Limits
 from opdt.engines.search.pricing import FINE, LARGEST, Price, UnitPrice
@@ -69,7 +69,7 @@ def test_a_rule_beyond_a_settled_position_is_found(data: Any, optimum: int) -> N
 def test_ties_settled_by_bisection_end_at_the_same_rule(
     seeding: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polish, "FEW_STEPS", -1)
+    monkeypatch.setattr(candidate, "FEW_STEPS", -1)
     solution = SearchEngine(switches=Switches(seeding=seeding)).solve(upward(*BEYOND_THE_NODE))
     assert str(solution.rule) == "IF x0 >= 0.5 AND x1 >= 0.5 AND x2 >= 0.5 THEN 1"
 

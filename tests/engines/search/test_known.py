@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engines.search.support import ORACLE
-from opdt.engines.search import SearchEngine, Switches, polish
+from opdt.engines.search import SearchEngine, Switches, candidate
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget, Status
 from opdt.table import Table
@@ -67,7 +67,7 @@ def sklearn_frame(name: str) -> object:
 def test_three_conditions_whose_seeds_hold_more_than_was_asked(
     steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polish, "FEW_STEPS", steps)
+    monkeypatch.setattr(candidate, "FEW_STEPS", steps)
     problem = Problem.build(sklearn_table("breast_cancer"), structure=Structure.free(3), w=10)
     solution = SearchEngine().solve(problem, Budget(n_jobs=2))
     assert (solution.value, solution.bound, solution.status) == (300, 300, Status.OPTIMAL)

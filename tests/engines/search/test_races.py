@@ -10,7 +10,7 @@ import pytest
 from engines.search.support import ORACLE
 from opdt.engines.search import SearchEngine, Switches, kernels, run
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.small import Sweep
+from opdt.engines.search.sweep import Sweep
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -26,13 +26,13 @@ def test_a_better_value_found_while_a_rule_is_worked_out_does_no_harm(
     locate = method.locate
     hurried = []
 
-    def while_the_best_rises(self: Any, *args: Any, hurry: bool) -> Any:
+    def while_the_best_rises(self: Any, *args: Any, quick: bool) -> Any:
         best = self.run.best
-        if hurry:
+        if quick:
             hurried.append(best)
             self.run.control[kernels.BEST] = best + 1
         try:
-            return locate(self, *args, hurry=hurry)
+            return locate(self, *args, quick=quick)
         finally:
             self.run.control[kernels.BEST] = best
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.support import LARGE_ROWS, agree, examples, make_eager, switches
-from opdt.engines.search import Switches, polish
+from opdt.engines.search import Switches, candidate
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 from sorts import GAINS, SORTS, grid, two_classes
@@ -40,7 +40,7 @@ def check(problem: Problem, data: st.DataObject, path: int) -> None:
     """Assert agreement with switches, threads and a way to settle ties that are drawn."""
     chosen = data.draw(switches(path), label="switches")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polish, "FEW_STEPS", data.draw(STEPS, label="steps"))
+        patch.setattr(candidate, "FEW_STEPS", data.draw(STEPS, label="steps"))
         agree(problem, chosen, data.draw(THREADS, label="threads"))
 
 
@@ -73,7 +73,7 @@ def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(
     depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At this price an error costs nothing but its own row, so that many rules tie."""
-    monkeypatch.setattr(polish, "FEW_STEPS", -1)
+    monkeypatch.setattr(candidate, "FEW_STEPS", -1)
     for seed in range(100):
         rng = np.random.default_rng([depth, seed])
         table = random_table(rng, int(rng.integers(8, 16)), "thirds", n_conditions=8)

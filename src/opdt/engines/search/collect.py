@@ -27,7 +27,7 @@ from opdt.engines.search.rays import fill_levels
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
-from opdt.engines.search.small import Sweep
+from opdt.engines.search.sweep import Sweep
 from opdt.engines.search.table_rows import TableRows
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
@@ -91,7 +91,7 @@ class Gather(Run):
                 self.overflowed = True
                 self.halt()
 
-    def note(self, *, hurry: bool) -> None:
+    def note(self, *, quick: bool) -> None:
         """Work out no rule: that is left to the listing."""
 
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Work
+from opdt.engines.search.candidate import suffix_sums
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.kernels import Kinds, Search, Space
-from opdt.engines.search.polish import suffix_sums
 from opdt.engines.search.rays import RayPlan
 from opdt.rules import Op
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
-    from opdt.engines.search.small import Part, Sweep
+    from opdt.engines.search.sweep import Part, Sweep
 
 SIDES = {Op.GE: 1, Op.LT: 2, Op.NE: 4}  # all others: 8
 BLOCKED = {1: 1 | 4 | 8, 2: 2 | 4 | 8, 4: 1 | 2 | 8, 8: 15}

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import box_kernels
 from opdt.engines.search.boxes import Box, halves, is_most_of
-from opdt.engines.search.exact import Piece
-from opdt.engines.search.polish import Expired
+from opdt.engines.search.candidate import Expired
+from opdt.engines.search.piece import Piece
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.scores import Scores
 from opdt.problem import Problem, VolumeImpurity
@@ -217,20 +217,20 @@ class Regions:
             stack.extend((part, own) for part in self.cut(box, own, goal, keep_all=True))
 
     def locate(
-        self, box: Box, region: Region, goal: int, *, hurry: bool
+        self, box: Box, region: Region, goal: int, *, quick: bool
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Error weight and positions of a box that gain the goal: the loosest, in a hurry any."""
+        """Error weight and positions of a box that gain the goal: the loosest; if `quick`, any."""
         found: list[tuple[int, tuple[int, ...]]] = []
 
         def visit(part: Box, piece: Piece) -> bool:
-            hit = piece.positions(goal, hurry=hurry)
+            hit = piece.positions(goal, quick=quick)
             if hit is not None:
                 errors, local = hit
                 positions = tuple(a + b for a, b in zip(part.low, local, strict=True))
                 found.append((0 if self._host.scores.with_errors else errors, positions))
-            return hurry and bool(found)
+            return quick and bool(found)
 
-        self.find(box._replace(bound=goal), region, visit, goal, None if hurry else FEW_ROWS)
+        self.find(box._replace(bound=goal), region, visit, goal, None if quick else FEW_ROWS)
         return min(found, default=None)
 
     def cut(self, box: Box, region: Region, goal: int, *, keep_all: bool = False) -> list[Box]:

@@ -131,11 +131,11 @@ class Rows(ABC):
         raise NotImplementedError
 
     def locate(
-        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+        self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal.
 
-        In a hurry any will do. Only rows that do not keep ties are asked this.
+        If `quick`, any will do. Only rows that do not keep ties are asked this.
         """
         raise NotImplementedError
 

@@ -15,13 +15,13 @@ from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Halted
 from opdt.engines.search.boxes import Box
+from opdt.engines.search.candidate import Expired, first_rule
 from opdt.engines.search.field import Field, Whole
-from opdt.engines.search.polish import Expired, first_rule
 from opdt.engines.search.pricing import limits_of
 from opdt.engines.search.rays import RayPlan, Rays
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
-from opdt.engines.search.small import Sweep
+from opdt.engines.search.sweep import Sweep
 from opdt.engines.search.table_rows import TableRows
 from opdt.problem import CodedRule, Problem
 from opdt.solution import Clock, Statistics, StopReason
@@ -243,21 +243,21 @@ class Run:
             if self.decide:
                 self.control[kernels.STOP] = 1
 
-    def note(self, *, hurry: bool) -> None:
+    def note(self, *, quick: bool) -> None:
         """Work out the rule of the best value, and put it into the trace.
 
-        In a hurry any rule of the value will do. If time runs out meanwhile, the incumbent stays.
+        If `quick`, any rule of the value will do. If time runs out meanwhile, the incumbent stays.
         """
         with self._lock:
             winners, value, hint = set(self.winners), self.reached, self.hint
-        if not winners or (hurry and value <= self._noted):
+        if not winners or (quick and value <= self._noted):
             return
         try:
-            if hurry and hint is not None:
+            if quick and hint is not None:
                 winners = {(hint.label, hint.rays)}
-            rule, (label, rays) = first_rule(self, winners, value, hurry=hurry)
+            rule, (label, rays) = first_rule(self, winners, value, quick=quick)
         except Expired:
-            if not hurry and self.stopped_by is None:
+            if not quick and self.stopped_by is None:
                 self.stopped_by = self.clock.stop() or StopReason.TIME  # ties are not decided
             return
         # a set may hold more than was asked of it
@@ -304,7 +304,7 @@ class Run:
             self.stopped_by = reason
             self.halt()
         if self.clock.elapsed() > WORTH_NOTING and not self.halted():
-            self.note(hurry=True)
+            self.note(quick=True)
         if self.clock.budget.progress is not None:
             done = 0.0 if self._agenda is None else self._agenda.share
             self.recorder.report(self._vi_value(), self._vi_bound(), done)
@@ -326,14 +326,14 @@ class Run:
                         break
                     self.method.search(size)
                     if self.clock.elapsed() > WORTH_NOTING:
-                        self.note(hurry=True)
+                        self.note(quick=True)
             if not self.halted():
                 self._later = False
-                self.note(hurry=not self._ties)
+                self.note(quick=not self._ties)
         except KeyboardInterrupt:
             self.stopped_by = StopReason.INTERRUPTED
             self.halt()
-        self.note(hurry=True)
+        self.note(quick=True)
         self.recorder.improved(self.incumbent, self._vi_value(), self._vi_bound(), final=True)
 
     def look(self) -> None:
@@ -347,7 +347,7 @@ class Run:
             if isinstance(ended, KeyboardInterrupt):
                 self.stopped_by = StopReason.INTERRUPTED
             self.halt()
-        self.note(hurry=True)
+        self.note(quick=True)
 
     def _empty(self) -> None:
         """The rule without a condition, which covers every row."""

@@ -34,7 +34,7 @@ TINY = 1_000_000  # rows and cells below which starting threads costs more than 
 
 
 class Scan:
-    """The search of one run on cells; `small.Sweep` is its counterpart on rows."""
+    """The search of one run on cells; `sweep.Sweep` is its counterpart on rows."""
 
     nodes = 0  # none but those already counted
 
@@ -119,7 +119,7 @@ class Scan:
                 yield place, record, whole
 
     def locate(
-        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+        self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
-        return self.rows.locate(label, rays, goal, hurry=hurry)
+        return self.rows.locate(label, rays, goal, quick=quick)

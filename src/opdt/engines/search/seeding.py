@@ -114,7 +114,7 @@ def unit_prices(
 ) -> dict[int, UnitPrice]:
     """Prices by label of the limits of a problem, found on the rows of a `sample`."""
     from opdt.engines.search.run import Prepared, Run, Switches
-    from opdt.engines.search.small import Sweep
+    from opdt.engines.search.sweep import Sweep
 
     objective = problem.objective
     many = len(objective.labels) > FEW_LABELS

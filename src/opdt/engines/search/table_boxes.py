@@ -102,17 +102,17 @@ class TableBoxes:
         return Region(lows, highs - lows, levels, gains, weights, wrong, fixed, price)
 
     def locate(
-        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+        self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
-        """The loosest positions of some rays; in a hurry any, in the run's hint first."""
+        """The loosest positions of some rays; if `quick`, any, in the run's hint first."""
         tops = self._rays.tops
         whole = Box(
             goal, label, rays, tuple(0 for _ in rays), tuple(int(tops[ray]) for ray in rays)
         )
         hint = self.run.hint
-        if hurry and hint is not None and (hint.label, hint.rays) == (label, rays):
-            likely = self._regions.locate(hint, self._whole(hint), goal, hurry=True)
+        if quick and hint is not None and (hint.label, hint.rays) == (label, rays):
+            likely = self._regions.locate(hint, self._whole(hint), goal, quick=True)
             if likely is not None:
                 return likely[1]
-        found = self._regions.locate(whole, self._whole(whole), goal, hurry=hurry)
+        found = self._regions.locate(whole, self._whole(whole), goal, quick=quick)
         return None if found is None else found[1]

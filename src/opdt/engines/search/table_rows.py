@@ -84,10 +84,10 @@ class TableRows(Rows):
         return self.layers.of(step)
 
     def locate(
-        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+        self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
-        return self._boxes.locate(label, rays, goal, hurry=hurry)
+        return self._boxes.locate(label, rays, goal, quick=quick)
 
     def seed(self) -> None:
         """Start from the best rules of a sample, unless there is a rule or are very many axes."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opdt import Condition
-from opdt.plot.words import (
+from opdt.plot.text import (
     ELLIPSIS,
     and_more,
     asks,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
+from opdt.engines.search.candidate import KEEPING, Candidate
 from opdt.engines.search.kernels import Kinds, Limits, Search
-from opdt.engines.search.polish import KEEPING, Candidate
 from opdt.engines.search.workspace import Workspace
 
 Whole = NDArray[np.int64]
@@ -79,10 +79,10 @@ class Piece:
         value = _best(candidate, shared, control)
         return value if value is not None and value >= goal else None
 
-    def positions(self, goal: int, *, hurry: bool) -> tuple[int, tuple[int, ...]] | None:
+    def positions(self, goal: int, *, quick: bool) -> tuple[int, tuple[int, ...]] | None:
         """Error weight and loosest positions, from the box's loose side, that gain the goal."""
         candidate, values = self._dense
-        found = candidate.positions(goal, hurry=hurry)
+        found = candidate.positions(goal, quick=quick)
         if found is None:
             return None
         fires = np.all(candidate.levels >= np.array(found)[:, None], axis=0)

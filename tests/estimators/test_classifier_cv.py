@@ -19,7 +19,7 @@ from opdt.analysis.path import weight_path
 from opdt.discovery import discover
 from opdt.errors import InputError, OpdtWarning
 from opdt.estimators.classifier import OPDTClassifier
-from opdt.estimators.selection import OPDTClassifierCV
+from opdt.estimators.classifier_cv import OPDTClassifierCV
 from opdt.solution import Status
 
 # One round of few folds and one condition: enough to see that everything is in its place.

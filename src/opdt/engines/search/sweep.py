@@ -11,11 +11,11 @@ import numpy as np
 
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Work
+from opdt.engines.search.candidate import Candidate
 from opdt.engines.search.deepen import Deepener, kinds_of
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.kernels import Flags, Kinds, Search, Space
-from opdt.engines.search.polish import Candidate
 from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
@@ -239,7 +239,7 @@ class Sweep:
     # -- ties --------------------------------------------------------------------------------
 
     def locate(
-        self, label: int, rays: tuple[int, ...], goal: int, *, hurry: bool
+        self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
         objective, chosen = self.run.problem.objective, list(rays)
@@ -254,4 +254,4 @@ class Sweep:
             self.run.scores.with_errors,
             self.run.expired,
             self._prices.get(label),
-        ).positions(goal, hurry=hurry)
+        ).positions(goal, quick=quick)

@@ -50,12 +50,12 @@ KEEPING = Flags(
 
 
 def first_rule(
-    run: Run, winners: Iterable[Winner], value: int, *, hurry: bool
+    run: Run, winners: Iterable[Winner], value: int, *, quick: bool
 ) -> tuple[CodedRule, Winner]:
     """The first rule, in the documented order, of all those that reach the value, and its set.
 
     The value fixes gain, number of conditions and errors (where scores carry them), so the order
-    of features decides next: only the sets with the first features are worked out. In a hurry
+    of features decides next: only the sets with the first features are worked out. If `quick`,
     (a limit is reached, so nothing is promised about ties) any rule of the value will do.
     """
     candidates = sorted(winners)
@@ -64,15 +64,15 @@ def first_rule(
         used = [tuple(sorted(features[list(rays)].tolist())) for _, rays in candidates]
         first = min(used)
         candidates = [c for c, names in zip(candidates, used, strict=True) if names == first]
-    if hurry:
+    if quick:
         candidates = candidates[:1]
     rules = [
-        (_rule(run, label, rays, value, hurry=hurry), (label, rays)) for label, rays in candidates
+        (_rule(run, label, rays, value, quick=quick), (label, rays)) for label, rays in candidates
     ]
     return min(rules, key=lambda pair: run.problem.key(pair[0], run.problem.measure(pair[0])))
 
 
-def _rule(run: Run, label: int, rays: tuple[int, ...], value: int, *, hurry: bool) -> CodedRule:
+def _rule(run: Run, label: int, rays: tuple[int, ...], value: int, *, quick: bool) -> CodedRule:
     """The rule of a set of rays that reaches a value with the loosest conditions, in order.
 
     Raises
@@ -84,7 +84,7 @@ def _rule(run: Run, label: int, rays: tuple[int, ...], value: int, *, hurry: boo
     if not rays:
         return CodedRule((), label)
     goal = value - run.scores.offset(len(rays))
-    positions = run.method.locate(label, rays, goal, hurry=hurry)
+    positions = run.method.locate(label, rays, goal, quick=quick)
     if positions is None:
         raise EngineFailure(f"no conditions on rays {rays} reach the value {value} of the search.")
     prepared = run.prepared.rays
@@ -123,7 +123,7 @@ class Candidate:
         """What a bound must reach so that the goal may be reached."""
         return goal if self.price is None else goal + self.price.allowance
 
-    def positions(self, goal: int, *, hurry: bool = False) -> tuple[int, ...] | None:
+    def positions(self, goal: int, *, quick: bool = False) -> tuple[int, ...] | None:
         """The loosest positions, in the order of the rays, whose rows gain `goal`; None if none do.
 
         Where a set gains more than the goal, which only happens before its search is over, any
@@ -135,10 +135,10 @@ class Candidate:
         steps = float(np.prod(self.tops[:-1].astype(float))) * len(self.gains)
         if steps <= FEW_STEPS * (LIMITED if self.constrained else 1):
             found_all = self._try_all(goal)
-            if found_all is not None or not hurry:
+            if found_all is not None or not quick:
                 return found_all
-        found = self._loosest(goal, hurry=hurry)
-        if found is None or self.carries_errors or hurry:
+        found = self._loosest(goal, quick=quick)
+        if found is None or self.carries_errors or quick:
             return found
         return self._with_fewest_errors(goal, found)
 
@@ -150,7 +150,7 @@ class Candidate:
         most = self._errors(found)
         low, high, middle = 0, most, most - 1
         while low < high:
-            better = self._limited(middle)._loosest(goal, hurry=True)
+            better = self._limited(middle)._loosest(goal, quick=True)
             if better is None:
                 low = middle + 1
             else:
@@ -168,7 +168,7 @@ class Candidate:
         inside = (self.levels >= np.array(positions)[:, None]).all(axis=0)
         return int(self.wrong[inside].sum())
 
-    def _loosest(self, goal: int, *, hurry: bool = False) -> tuple[int, ...] | None:
+    def _loosest(self, goal: int, *, quick: bool = False) -> tuple[int, ...] | None:
         """The loosest positions that reach the goal, ray by ray, by bisection."""
         found: list[int] = []
         rows = np.arange(len(self.gains), dtype=np.int32)
@@ -176,7 +176,7 @@ class Candidate:
             if ray == len(self.tops) - 2 and not self.constrained:
                 position = self._first_of_pair(rows, ray, goal)
             else:
-                position = self._bisect(rows, ray, goal, loosest=not hurry)[1]
+                position = self._bisect(rows, ray, goal, loosest=not quick)[1]
             if position is None:
                 return None
             found.append(position)
