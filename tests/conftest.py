@@ -94,12 +94,12 @@ ALONE = {f"tests/{name}" for mark in ("docs", "property") for name in FILES[mark
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config) -> Any:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     if config.getoption("dist") != "loadfile":
         return None
     from sharing import Groups
 
-    return Groups(config, ALONE)
+    return Groups(config, log, ALONE)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ share nothing, so each goes where there is room.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -33,8 +34,8 @@ def rank_of(group: str) -> int:
 class Groups(LoadScopeScheduling):
     """Gives each group to a worker that has nothing left to do."""
 
-    def __init__(self, config: pytest.Config, alone: Collection[str]) -> None:
-        super().__init__(config)
+    def __init__(self, config: pytest.Config, log: Any, alone: Collection[str]) -> None:
+        super().__init__(config, log)
         self.alone = alone
 
     def _split_scope(self, nodeid: str) -> str:

@@ -181,3 +181,20 @@ def test_a_column_of_too_many_levels_may_be_forbidden(monkeypatch: pytest.Monkey
     request = {"constraints": {"forbidden": ["name"]}, "w": 5}
     there = discover_partitioned(TableScanner([table]), "y", **request)
     assert shown(there) == shown(opdt.discover(table, "y", **request))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("seed", range(6))
+def test_gains_of_single_rows_are_weights_of_two_classes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = random_rows(1_000 + seed, int(rng.integers(40, 400))).drop_columns(["y"])
+    gains = np.round(rng.normal(size=len(table)), int(rng.integers(0, 4)))
+    worth = table.append_column("pays", pa.array(gains > 0)).append_column(
+        "amount", pa.array(np.abs(gains))
+    )
+    there = discover_partitioned(
+        TableScanner(cut(worth, rng, 3)), "pays", label=True, w=2, sample_weight="amount"
+    )
+    here = opdt.Searcher(opdt.Problem.of(table, gains > 0)).solve(gains)
+    assert there.status is here.status is opdt.Status.OPTIMAL
+    assert there.value == pytest.approx(here.value, abs=1e-9)
