@@ -49,7 +49,7 @@ def test_missing_cells_are_called_missing():
 
 def test_the_target_is_no_column_of_the_errors():
     source = open_source({**X, "state": Y})
-    assert "state" not in wrong_rows(RULE, source, Y, ILL, 5, label="state").columns
+    assert "state" not in wrong_rows(RULE, source, Y, ILL, 5, target="state").columns
 
 
 def test_columns_are_summarised():

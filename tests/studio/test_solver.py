@@ -256,7 +256,7 @@ def test_what_the_proof_leaves_out_stands_beside_it(tmp_path: Path) -> None:
     rows = [f"l{n % 14:02},{'ab'[n % 3 > 0]}" for n in range(84)]
     path.write_text("\n".join(["level,y", *rows]) + "\n")
     solver = Solver(load_file(path))
-    work = first(solver.loaded, label="y", held_out=0.0, subsets=True)
+    work = first(solver.loaded, target="y", held_out=0.0, subsets=True)
     outcome = solver.solve(work)
     assert "are made of the 11 most frequent of its 14 levels; nothing is proven" in _proof(outcome)
     assert "nothing is proven" not in _proof(solver.solve(work.change(subsets=False)))

@@ -299,7 +299,7 @@ class Session:
             if getattr(self, kind) is not None:
                 self._set(kind, None)
         solver, work = self._solver, self.work
-        if solver is None or work.label is None:
+        if solver is None or work.target is None:
             self._drop_jobs()
             self._forget_answers()
             self._publish_answers()
@@ -362,13 +362,13 @@ class Session:
         if not work.pinned:
             self._jobs.drop("pins")
             self._set("pins", ())
-        elif solver is not None and work.label is not None:
+        elif solver is not None and work.target is not None:
             self._jobs.start("pins", lambda job: solver.compare(work), partial(self._set, "pins"))
 
     def ask_trade_off(self) -> None:
         """Trace the frontier of the present work; its prices are told before the rest."""
         solver, work = self._solver, self.work
-        if solver is None or work.label is None:
+        if solver is None or work.target is None:
             return
         self._traded = trade_off_question(work)
 
@@ -383,7 +383,7 @@ class Session:
     def ask_real(self, n_permutations: int = N_PERMUTATIONS) -> None:
         """Is it real? The permutation test of the present rule."""
         solver, work = self._solver, self.work
-        if solver is None or work.label is None:
+        if solver is None or work.target is None:
             self._fail("choose data and the column of the classes first.")
             return
         self._jobs.start(
@@ -400,7 +400,7 @@ class Session:
     def ask_alternatives(self, within: float = ALTERNATIVES_WITHIN) -> None:
         """All rules that are nearly as good as the present one."""
         solver, work = self._solver, self.work
-        if solver is None or work.label is None:
+        if solver is None or work.target is None:
             self._fail("choose data and the column of the classes first.")
             return
         self._jobs.start(
