@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import opdt as package
-from opdt.cli import source as source_module
+from opdt.cli import aim
 from opdt.errors import EngineFailure
 
 
@@ -82,7 +82,7 @@ def test_an_interrupted_command_exits_with_130(opdt, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(source_module, "class_of", interrupt)
+    monkeypatch.setattr(aim, "class_of", interrupt)
     result = opdt("fit", "patients.csv", "--target", "state", "--label", "ill")
     assert result.exit_code == 130
     assert "Traceback" not in result.output
@@ -93,7 +93,7 @@ def test_an_unexpected_error_is_one_line_that_asks_for_a_report(opdt, refused, m
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(source_module, "class_of", fail)
+    monkeypatch.setattr(aim, "class_of", fail)
     arguments = ["fit", "patients.csv", "--target", "state", "--label", "ill"]
     refused(opdt(*arguments), "two lines.", "please report it", code=1)
     assert opdt("--debug", *arguments).exception is error

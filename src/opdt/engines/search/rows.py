@@ -103,6 +103,9 @@ class Rows(ABC):
     def prices(self) -> Mapping[int, UnitPrice]:
         """What limits on rows are worth."""
 
+    def begin(self) -> None:  # noqa: B027 - most have nothing to do
+        """Do what comes before a search."""
+
     @abstractmethod
     def seed(self) -> None:
         """Look for a good rule to start from."""

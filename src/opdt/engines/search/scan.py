@@ -62,6 +62,7 @@ class Scan:
         of the work on few.
         """
         run, rows = self.run, self.rows
+        rows.begin()
         if run.switches.seeding:
             rows.seed()
         agenda = Agenda(self._perform, rows.joins)
@@ -79,6 +80,7 @@ class Scan:
 
     def look(self) -> None:
         """Offer good rules where that is quick, without a proof."""
+        self.rows.begin()
         self.rows.look()
 
     def first_steps(self) -> Iterator[Step]:

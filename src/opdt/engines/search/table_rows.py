@@ -61,7 +61,6 @@ class TableRows(Rows):
         self.n_rows = run.problem.table.n_rows
         self.rays = run.prepared.rays
         self.scan = Scan(run, self)
-        announce_compilation(kernels.scan_sets)
         self._worth = Worth(run)
         self.layers = TableLayers(run)
         self._boxes = TableBoxes(run, self._worth)
@@ -88,6 +87,10 @@ class TableRows(Rows):
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
         return self._boxes.locate(label, rays, goal, quick=quick)
+
+    def begin(self) -> None:
+        """Say that kernels are compiled, if they are."""
+        announce_compilation(kernels.scan_sets)
 
     def seed(self) -> None:
         """Start from the best rules of a sample, unless there is a rule or are very many axes."""
