@@ -93,7 +93,7 @@ def uninterrupted(data, tmp_path_factory):
 @pytest.mark.parametrize(
     ("jobs", "kills", "seed"),
     [
-        (1, 1, 0),
+        pytest.param(1, 1, 0, marks=pytest.mark.slow),
         pytest.param(1, 3, 1, marks=pytest.mark.slow),
         pytest.param(2, 3, 2, marks=pytest.mark.slow),
     ],
