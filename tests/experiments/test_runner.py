@@ -94,6 +94,7 @@ def test_ctrl_c_between_two_cells_stops_the_run_too(toy_kinds, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::opdt.errors.OpdtWarning")
+@pytest.mark.slow
 def test_several_processes_measure_the_same_and_one_that_dies_is_told(small_data, tmp_path):
     settings = ExperimentSettings(splits=5, datasets=("pima",), methods=("prism", "cart"))
     alone = run([TRAINING], tmp_path / "alone", settings)

@@ -108,6 +108,7 @@ def test_a_closed_session_ends_its_jobs_and_lets_go_of_the_data(tmp_path: Path) 
     on_loop(scene)
 
 
+@pytest.mark.slow
 def test_twenty_sessions_at_once_are_all_answered_and_never_mixed_up(tmp_path: Path) -> None:
     async def use(number: int) -> None:
         loaded = patients(seed=number)
