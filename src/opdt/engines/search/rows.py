@@ -9,17 +9,16 @@ that fits into one pass over them (`opdt.scale.partition_rows.PartitionRows`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.agenda import Agenda, Entry, Stream
+from opdt.engines.search.agenda import Agenda, Entry
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import LADDER, Axis, Grid
-from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.records import Positions, Task
 from opdt.engines.search.regions import Region
 
@@ -80,8 +79,6 @@ class Rows(ABC):
     n_rows : int
     tasks : list of Task
         The passes over the rows that all labels need: one for all, or one for each.
-    prices : mapping of int to UnitPrice
-        The prices of limits on rows, by label.
     keeps_ties : bool
         Whether boxes stay open though they are decided, because ties are decided by what was
         opened; else the rows can be asked again once the best value is known.
@@ -97,11 +94,6 @@ class Rows(ABC):
     @abstractmethod
     def tasks(self) -> list[Task]:
         """What rows are worth."""
-
-    @property
-    @abstractmethod
-    def prices(self) -> Mapping[int, UnitPrice]:
-        """What limits on rows are worth."""
 
     def begin(self) -> None:  # noqa: B027 - most have nothing to do
         """Do what comes before a search."""
@@ -129,22 +121,18 @@ class Rows(ABC):
         `slot` is the number of the thread.
         """
 
-    def look(self) -> None:
+    def look(self) -> None:  # noqa: B027 - a look promises nothing
         """Offer the best rules exactly between coarse bins, where that is quick."""
-        raise NotImplementedError
 
     def locate(
         self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
-        """The loosest positions of some rays, in their order, that gain the goal.
+        """The loosest positions of some rays, in their order, that gain the goal; None if none do.
 
-        If `quick`, any will do. Only rows that do not keep ties are asked this.
+        If `quick`, any will do. Rows that keep ties are not asked, and know none.
         """
-        raise NotImplementedError
+        return None
 
     def joins(self, entries: list[Entry], entry: Entry) -> bool:
         """Whether an entry is done together with some others; by default each is done alone."""
         return not entries
-
-
-__all__ = ["Count", "Entry", "Layer", "Open", "Rows", "Step", "Stream"]

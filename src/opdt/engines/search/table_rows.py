@@ -15,7 +15,6 @@ from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Entry, Stream, Work
 from opdt.engines.search.grid import LADDER, Axis
 from opdt.engines.search.jit import announce_compilation
-from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.records import Task
 from opdt.engines.search.rows import Count, Layer, Open, Rows, Step
 from opdt.engines.search.scan import Scan
@@ -72,11 +71,6 @@ class TableRows(Rows):
     def tasks(self) -> list[Task]:
         """What rows are worth."""
         return self._worth.tasks
-
-    @property
-    def prices(self) -> dict[int, UnitPrice]:
-        """What limits on rows are worth."""
-        return self._worth.prices
 
     def layer(self, step: Step) -> TableLayer:
         """The axes in the bins of a step."""
