@@ -12,7 +12,7 @@ from enum import StrEnum
 from html import escape
 from typing import Any
 
-from opdt.checks import is_number, is_whole
+from opdt.checks import check_number, is_finite, is_whole
 from opdt.errors import InputError
 from opdt.machine import available, cores, refuse_beyond
 from opdt.rules import Rule
@@ -150,14 +150,11 @@ class Budget:
             ("memory_limit", "bytes"),
         ):
             value = getattr(self, name)
-            if value is not None and not (is_number(value) and value >= 0):
-                raise InputError(
-                    f"'{name}' must be a number of {unit} >= 0 or None, got {value!r}."
-                )
-            if value == math.inf and name != "time_limit":
-                raise InputError(
-                    f"'{name}' must be a finite number of {unit} or None, got {value!r}."
-                )
+            if value is None:
+                continue
+            check_number(name, value, f"a number of {unit} >= 0 or None", lambda x: x >= 0)
+            if name != "time_limit":
+                check_number(name, value, f"a finite number of {unit} or None", is_finite)
         if self.cancel is not None and not callable(getattr(self.cancel, "is_set", None)):
             raise InputError(
                 f"'cancel' must be a threading.Event or None, got {type(self.cancel).__name__}."

@@ -12,14 +12,15 @@ each coverage need not, because errors count as covered rows. So both are search
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.arguments import start_clock
+from opdt.checks import check_list, check_number
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
@@ -325,13 +326,9 @@ def _trace(
 
 def _listed(name: str, demands: Any) -> list[Any]:
     """A list of demands, or one sentence."""
-    if isinstance(demands, str) or not isinstance(demands, Iterable):
-        raise InputError(f"'{name}' must be a list of numbers, got {demands!r}.")
-    listed = list(demands)
+    listed = check_list(name, demands, "a list of numbers")
     for each in listed:
-        is_number = isinstance(each, Real) and not isinstance(each, bool)
-        if not is_number or not 0 < each < math.inf:
-            raise InputError(f"'{name}' must be numbers above 0, got {each!r}.")
+        check_number(name, each, "numbers above 0", lambda x: 0 < x < math.inf)
     if not listed:
         raise InputError(f"'{name}' must have at least one number, got none.")
     return listed
@@ -350,6 +347,6 @@ def _coverage(each: Any, pricer: Pricer) -> Fraction:
 
 
 def _precision(each: Any) -> Fraction:
-    if each > 1:
-        raise InputError(f"'precisions' must be numbers above 0 and at most 1, got {each!r}.")
-    return as_written(each)
+    return as_written(
+        check_number("precisions", each, "numbers above 0 and at most 1", lambda x: x <= 1)
+    )

@@ -57,8 +57,8 @@ def resolve_table(
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
-    The clock's limits end the coding of the data with `LimitReached`; what does not fit into memory is
-    refused.
+    The clock's limits end the coding of the data with `LimitReached`; what does not fit into
+    memory is refused.
     """
     if is_partitioned(X):
         raise InputError(
