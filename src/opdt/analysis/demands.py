@@ -29,7 +29,7 @@ from opdt.problem import Constraints, Problem
 from opdt.problem.arguments import Groups, StructureLike
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
-from opdt.solution import Budget, Solution, StopReason
+from opdt.solution import Budget, Solution, Status, StopReason
 from opdt.table import Plan
 from opdt.verdict import Evidence
 
@@ -48,11 +48,12 @@ class DemandPoint(Judged):
     rule : Rule
     covered, errors, n_rows : float
         Rows that the rule covers, those of another class among them, and all rows (weighted).
-    bound : float
-        A precision, or a number of right rows, that no rule exceeds that meets the demand.
-    proven : bool
-        Whether no such rule is better: for this demand, and for all higher ones that the rule
-        meets.
+    value, bound : float
+        The precision, or the number of right rows, of the rule on the rows it was found on; and
+        one that no rule exceeds that meets the demand.
+    status : Status
+        "optimal" where no such rule is better: for this demand, and for all higher ones that the
+        rule meets; else "feasible".
     evidence : Evidence or None
         What the training rows say about the rule; see `verdict`.
     """
@@ -62,8 +63,9 @@ class DemandPoint(Judged):
     covered: float
     errors: float
     n_rows: float
+    value: float
     bound: float
-    proven: bool
+    status: Status
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
 
@@ -122,13 +124,13 @@ class DemandPath:
         """
         counts = counts_on([point.rule for point in self.points], X, y, sample_weight)
         return tuple(
-            DemandPoint(p.least, p.rule, *numbers, p.bound, p.proven, p.evidence)
+            DemandPoint(p.least, p.rule, *numbers, p.value, p.bound, p.status, p.evidence)
             for p, numbers in zip(self.points, counts, strict=True)
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The points by column: what every library makes a data frame of."""
-        names = ("least", "precision", "coverage", "covered", "errors", "bound", "proven")
+        names = ("least", "precision", "coverage", "covered", "errors", "value", "bound", "status")
         table = {name: [getattr(point, name) for point in self.points] for name in names}
         verdicts = [None if p.verdict is None else str(p.verdict.level) for p in self.points]
         return table | {"verdict": verdicts, "rule": [str(point.rule) for point in self.points]}
@@ -315,7 +317,8 @@ def _trace(
         points.append(
             DemandPoint(
                 float(level), found.rule, found.covered, found.errors,
-                pricer.total / pricer.scale, found.bound, proven, found.evidence,
+                pricer.total / pricer.scale, found.value, found.bound,
+                Status.OPTIMAL if proven else Status.FEASIBLE, found.evidence,
             )
         )  # fmt: skip
     return DemandPath(
