@@ -64,7 +64,7 @@ def test_an_upper_end_is_named():
 
 
 def test_a_phrase_has_its_own_quotes():
-    with pytest.raises(InputError, match="^'rules' of the file must be a list, got 3"):
+    with pytest.raises(InputError, match=r"^'rules' of the file must be a list, got 3"):
         checks.check_list("'rules' of the file", 3)
 
 
