@@ -28,7 +28,7 @@ def answer(search: PartitionRun) -> Solution:
     beside: Next = {}
     if search.stopped_by is None:
         try:
-            found, measure, beside = _first(search, search.candidates())
+            found, measure, beside = first_of(search, search.candidates())
         except Stopped as stop:
             search.stopped_by = stop.reason
         except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def _bound(search: PartitionRun) -> int:
     return search.scores.gain_of(search.reached) if bound is None else bound
 
 
-def _first(
+def first_of(
     search: PartitionRun, candidates: list[Found]
 ) -> tuple[Found | None, Measure | None, Next]:
     """The first of the best rules, with its counts, from one more pass."""

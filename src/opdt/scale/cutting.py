@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Whole = NDArray[np.int64]
 
 FEWEST_CUTS = 8  # places of a side where the sample tells nothing
+ENOUGH = 4_096  # rows of the sample that tell where to cut a side
 
 
 def edges_of(run: PartitionRun, box: Box, sample: dict[int, Whole], room: int) -> tuple[Whole, ...]:
@@ -29,16 +30,31 @@ def edges_of(run: PartitionRun, box: Box, sample: dict[int, Whole], room: int) -
     `room` is the number of cells that the box may have.
     """
     rays = [run.rays[ray] for ray in box.rays]
-    free = sum(ray.op.is_threshold for ray in rays)
-    bins = int(np.clip(room ** (1 / max(1, free)), 2, INNER_BINS[len(rays)]))
+    bins = bins_of(run, box, room)
     levels = [levels_of(ray, sample[ray.feature]) for ray in rays]
     inside = np.ones(len(levels[0]), bool)
     for own, low in zip(levels, box.low, strict=True):
         inside &= own > low
+    rows = np.flatnonzero(inside)
+    rows = rows[:: max(1, len(rows) // ENOUGH)]
     return tuple(
-        cut_side(own[inside], low, high, bins)
+        cut_side(own[rows], low, high, bins)
         for own, low, high in zip(levels, box.low, box.high, strict=True)
     )
+
+
+def bins_of(run: PartitionRun, box: Box, room: int) -> int:
+    """How many places a side of a box may have, so that it has at most so many cells."""
+    free = sum(run.rays[ray].op.is_threshold for ray in box.rays)
+    return int(np.clip(room ** (1 / max(1, free)), 2, INNER_BINS[len(box.rays)]))
+
+
+def even_edges(low: int, high: int, bins: int) -> Whole:
+    """Levels that cut a side evenly: `low` first; the highest has a place of its own."""
+    if high - low <= max(2, bins):
+        return np.arange(low, high + 1, dtype=np.int64)
+    cuts = low + (high - 1 - low) * np.arange(bins) // (bins - 1)
+    return np.append(cuts, high).astype(np.int64)
 
 
 def parts_of_all(

@@ -53,7 +53,7 @@ class PartitionLayer(Layer):
         axes: list[Axis] = []
         binnings: list[Binning] = []
         for feature, own in members.items():
-            if question.schema.features[feature].kind is Kind.NUMERIC:
+            if question.problem.table.columns[feature].kind is Kind.NUMERIC:
                 made = iter([_ordered(question, sample[feature], feature, own, bins)])
             else:
                 made = _levels(question, feature, own, size)
@@ -101,7 +101,7 @@ def _levels(
 ) -> Iterator[tuple[Axis, Binning]]:
     """The axes of the levels of a categorical feature."""
     rays = question.prepared.rays
-    n_levels = len(question.coder.levels[feature])
+    n_levels = question.problem.table.columns[feature].n_values
     for at, own in enumerate(level_parts(rays, members, n_levels, LEVELS[size])):
         axis = level_axis(rays, feature, members, own, n_levels, first=at == 0)
         look_up = np.full(n_levels + 1, len(own), np.uint8)

@@ -44,7 +44,7 @@ BATCH = 4_096  # sets of axes that are made at a time
 RECORDS = 4_096  # records that are taken at a time
 SETS = 256  # sets that are bounded between two looks at the clock
 MANY_BOXES = 3  # large boxes of a set of axes that is counted once more, at least
-FETCHED_ROWS = 60_000  # undecided rows of a box that are brought back
+FETCHED_ROWS = 60_000  # undecided rows of a box that come back from files or a cluster
 CELL_BYTES = 24  # mass, loss and rows of a cell of a box
 ROW_BYTES = 64  # of a row brought back
 LEAST_CELLS = 1000  # of a box that is cut
@@ -75,6 +75,7 @@ class PartitionRows(Rows):
 
     keeps_ties = True
     inline = True
+    most_fetched = FETCHED_ROWS  # undecided rows of a box that are brought back
 
     def __init__(self, run: PartitionRun) -> None:
         self.run = run
@@ -192,11 +193,8 @@ class PartitionRows(Rows):
             raise Halted from stop
 
     def _count_first(self, agenda: Agenda, entries: list[Stream | Count]) -> None:
-        """Count sets of axes for the first time, the smallest first: pairs bound what is larger."""
-
-        def stage(entry: Stream | Count) -> int:
-            return max(2, entry.size if isinstance(entry, Stream) else entry.step.size)
-
+        """Count sets of axes for the first time, in the order of their stages."""
+        stage = self._stage
         now = min(map(stage, entries))
         room = self._driver.result_bytes // (8 * self._channels)
         counts: list[Count] = []
@@ -222,6 +220,10 @@ class PartitionRows(Rows):
         if counts:
             self._count(agenda, counts)
 
+    def _stage(self, entry: Stream | Count) -> int:
+        """When sets of axes are counted: the smallest first, since pairs bound what is larger."""
+        return max(2, entry.size if isinstance(entry, Stream) else entry.step.size)
+
     def _fit(
         self, count: Count, room: int, *, alone: bool
     ) -> tuple[Count | None, Count | None, int]:
@@ -246,7 +248,7 @@ class PartitionRows(Rows):
                 boxes.append(entry.box)
                 continue
             alive = [box for box in entry.boxes if self._bound(box) >= run.best]
-            large = sum(box.rows > FETCHED_ROWS for box in alive)
+            large = sum(box.rows > self.most_fetched for box in alive)
             if large < MANY_BOXES:
                 boxes += alive
                 continue
@@ -261,7 +263,7 @@ class PartitionRows(Rows):
                 agenda.add(entry.step.most, entry)
         fetched, sifted = self._choose(agenda, boxes, max(0, room) // 2)
         most = max(0, room) // (2 * CELL_BYTES * max(1, len(sifted)))
-        edges = tuple(edges_of(run, box, self._sample, most) for box in sifted)
+        edges = tuple(self._edges(box, most) for box in sifted)
         sift = SiftBoxes(tuple(sifted), edges, self._priced)
         fetch = FetchRows(tuple(fetched), self._question.n_classes)
         others: list[PassPart] = [part for part in (sift, fetch) if part.boxes]
@@ -277,6 +279,10 @@ class PartitionRows(Rows):
         run.add_counts(np.array([len(fetched) + len(sifted), 0, 0, 0]))
         run.watch()
 
+    def _edges(self, box: Box, room: int) -> tuple[Whole, ...]:
+        """Levels between which the sides of a box are cut into at most so many cells."""
+        return edges_of(self.run, box, self._sample, room)
+
     def _bound(self, box: Box) -> int:
         """What a rule of a box may be worth at most, its conditions included."""
         return box.bound + self.run.scores.offset(len(box.rays))
@@ -288,7 +294,7 @@ class PartitionRows(Rows):
 
         `room` is that for rows, in bytes, and as much again for cells.
         """
-        most_rows = min(FETCHED_ROWS, max(1, room // ROW_BYTES))
+        most_rows = min(self.most_fetched, max(1, room // ROW_BYTES))
         rows_left = max(1, room // ROW_BYTES)
         most = max(1, room // (CELL_BYTES * LEAST_CELLS))
         fetched: list[Box] = []
@@ -381,7 +387,7 @@ class PartitionRows(Rows):
                     boxes.setdefault(place, []).append(box._replace(rows=min(self.n_rows, rows)))
         self.run.add_counts(np.array([0, len(count.sets), 0, 0]))
         for place, own in boxes.items():
-            large = sum(box.rows > FETCHED_ROWS for box in own)
+            large = sum(box.rows > self.most_fetched for box in own)
             if len(step.ladder) > 1 and large >= MANY_BOXES:
                 most = max(map(self._bound, own))
                 axes = tuple(part.sets[place].tolist())

@@ -80,9 +80,7 @@ def sample_rules(run: Run) -> None:
     cancel = run.clock.budget.cancel
     budget = Budget(time_limit=seconds, n_jobs=run.clock.budget.n_jobs, cancel=cancel)
     switches = replace(run.switches, seeding=False)
-    solution = SearchEngine(switches=switches).solve(
-        _sampled(problem, _rows(n_rows, size), MARGIN), budget
-    )
+    solution = SearchEngine(switches=switches).solve(sample_of(problem, size, MARGIN), budget)
     if solution.stopped_by is StopReason.INTERRUPTED:
         raise KeyboardInterrupt  # it was meant for the whole search
     found = [solution.rule, *(point.rule for point in reversed(solution.trace))]
@@ -98,9 +96,7 @@ def sample_prices(run: Run) -> dict[int, UnitPrice]:
     size = priced_rows(n_rows, len(run.prepared.rays.rays))
     if not size or not run.switches.prices:
         return {}
-    return unit_prices(
-        problem, run.scores, lambda: _sampled(problem, _rows(n_rows, size), 0), run.clock
-    )
+    return unit_prices(problem, run.scores, lambda: sample_of(problem, size), run.clock)
 
 
 def priced_rows(n_rows: int, n_rays: int) -> int:
@@ -147,11 +143,11 @@ def unit_prices(
 
 def _rows(n_rows: int, size: int) -> NDArray[np.int64]:
     """A sample of the rows, always the same."""
-    return np.sort(np.random.default_rng(0).permutation(n_rows)[:size])
+    return np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False, shuffle=False))
 
 
-def _sampled(problem: Problem, rows: NDArray[np.int64], margin: float) -> Problem:
-    """The problem on some rows, with limits in proportion, the stricter by a margin."""
-    small = problem.take(rows)
+def sample_of(problem: Problem, size: int, margin: float = 0.0) -> Problem:
+    """The problem on so many rows, with limits in proportion, the stricter by a margin."""
+    small = problem.take(_rows(problem.table.n_rows, size))
     share = int(small.objective.weights.sum()) / max(1, int(problem.objective.weights.sum()))
     return replace(small, constraints=problem.constraints.of_sample(share, margin))

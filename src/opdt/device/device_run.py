@@ -1,0 +1,206 @@
+"""The search of a table whose rows are asked in passes on a device."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdt.device.passes import CountedCells, Passes, SetsAsked
+from opdt.device.table_question import TableQuestion
+from opdt.engines.search import SearchEngine, Switches
+from opdt.engines.search.agenda import Agenda, Entry, Stream
+from opdt.engines.search.boxes import Box
+from opdt.engines.search.grid import LADDER
+from opdt.engines.search.rows import Count
+from opdt.engines.search.scan import Scan
+from opdt.problem import CodedCondition, CodedRule
+from opdt.problem.coded import simplify
+from opdt.rules import Op
+from opdt.scale.cutting import bins_of, even_edges
+from opdt.scale.driver import Driver
+from opdt.scale.layers import PartitionLayer
+from opdt.scale.partition_rows import Block, PartitionRows
+from opdt.scale.partition_run import Found, PartitionRun
+from opdt.scale.passes import CountCells, PassPart
+from opdt.scale.scanner import Parts
+from opdt.solution import Budget, Clock, StopReason
+
+Whole = NDArray[np.int64]
+
+# Bins of an axis: what one block of a device counts in its own memory, then finer ones.
+BINS = {1: (250,), 2: (220,), 3: (16, 36, 60), 4: (9, 14)}
+SEED_ROWS = 5_000  # rows of the sample that is searched for rules to start from
+LEAST_ROWS = 1_000  # rows below which no sample is of use
+SEED_SECONDS = 0.15
+N_SEEDS = 8
+BOXES_AT_ONCE = 48  # boxes that are cut finer, or settled, in one pass
+SETS_AT_ONCE = 64  # sets whose cells are brought back at a time
+SETS_AGAIN = 2_048  # sets that are counted again at a time
+
+
+class DeviceDriver(Driver):
+    """Watches the limits; passes are made by the device itself."""
+
+    def __init__(self, clock: Clock, result_bytes: int) -> None:
+        self.clock, self.max_passes, self.passes = clock, None, 0
+        self.value, self.bound = float("-inf"), float("inf")
+        self.tell = clock.budget.progress
+        self._result_bytes = result_bytes
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of the counts of a pass; most of them stay on the device."""
+        return self._result_bytes
+
+
+class DeviceRun(PartitionRun):
+    """One search over the rows of a device."""
+
+    def __init__(
+        self, question: TableQuestion, passes: Passes, driver: DeviceDriver, switches: Switches
+    ) -> None:
+        super().__init__(question, driver, switches)
+        self.table_question, self._passes = question, passes
+
+    @cached_property
+    def method(self) -> Scan:
+        """Counting cells, in passes over the rows."""
+        return DeviceRows(self).scan
+
+    def ask(self, *parts: PassPart) -> list[Parts]:
+        """One pass over the rows: the result of each of its parts."""
+        self.driver.check()
+        self.driver.passes += 1
+        return [self._passes.answer(part) for part in parts]
+
+    def coded(self, found: Found) -> CodedRule:
+        """A rule of the problem."""
+        conditions = []
+        for index, at in zip(found.rays, found.spots, strict=True):
+            ray = self.rays[index]
+            if ray.op is Op.GE:
+                conditions.append(CodedCondition(ray.feature, ray.op, at))
+            elif ray.op is Op.LT:
+                conditions.append(CodedCondition(ray.feature, ray.op, 1 - at))
+            else:
+                conditions.append(CodedCondition(ray.feature, ray.op, ray.code, ray.levels))
+        return CodedRule(simplify(tuple(conditions)), found.label)
+
+    def box_of(self, rule: CodedRule) -> Box | None:
+        """The box that holds just this rule; None where it has no rays."""
+        spots: dict[int, int] = {}
+        for c in rule.conditions:
+            for index, ray in enumerate(self.rays):
+                single = (ray.feature, ray.op, ray.code, ray.levels)
+                if ray.op.is_threshold and (ray.feature, ray.op) == (c.feature, c.op):
+                    spots[index] = c.code if ray.op is Op.GE else 1 - c.code
+                elif single == (c.feature, c.op, c.code, c.levels):
+                    spots[index] = 1
+        rays = tuple(sorted(spots))
+        if len(rays) != len(rule.conditions) or not rays or not self.prepared.fits(rays):
+            return None
+        high = tuple(spots[ray] for ray in rays)
+        return Box(0, rule.label, rays, tuple(at - 1 for at in high), high)
+
+
+class DeviceRows(PartitionRows):
+    """The rows of a device. Counting costs little there, so that pairs need bound no triples."""
+
+    run: DeviceRun
+    most_fetched = 4_000  # cutting a box finer costs less than settling it here
+    _pairs = None
+
+    def ladder(self, size: int) -> tuple[int, ...]:
+        """Bins of an axis when so many are counted together."""
+        return BINS.get(size, LADDER[size])
+
+    def seed(self) -> None:
+        """Have the best rules of a sample measured in the first pass."""
+        run = self.run
+        size = min(SEED_ROWS, self.n_rows // 5)
+        if size < LEAST_ROWS:
+            return
+        small = run.table_question.sample_problem(size)
+        limits = run.clock.budget
+        seconds = min(SEED_SECONDS, max(0.0, run.clock.remaining() / 10))
+        solution = SearchEngine().solve(
+            small, Budget(time_limit=seconds, n_jobs=limits.n_jobs, cancel=limits.cancel)
+        )
+        if solution.stopped_by is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        rules = [solution.rule, *(point.rule for point in reversed(solution.trace))]
+        known = [rule for rule in dict.fromkeys(rules) if rule is not None][:N_SEEDS]
+        boxes = [run.box_of(run.problem.lower(rule)) for rule in known]
+        self._seeds = tuple(box for box in boxes if box is not None)
+
+    def _stage(self, entry: Stream | Count) -> int:
+        """The largest sets come first: a good rule on them spares most of the work on others."""
+        return -(entry.size if isinstance(entry, Stream) else entry.step.size)
+
+    def joins(self, entries: list[Entry], entry: Entry) -> bool:
+        """Few boxes at a time: a pass costs little, and the best of them spare most of the rest."""
+        return super().joins(entries, entry) and (
+            isinstance(entry, Stream | Count) or len(entries) < BOXES_AT_ONCE
+        )
+
+    def _bound_block(  # type: ignore[override]
+        self, agenda: Agenda, block: Block, part: CountCells, cells: CountedCells
+    ) -> None:
+        """Bring back the cells of the sets that may hold the best, and bound these as ever.
+
+        The set of the best rule comes first, then those of the largest bounds.
+        """
+        first, ordered = 0, _ordered(block.layer)
+        for count in block.counts:
+            number, task = len(count.sets), count.step.task
+            asked = SetsAsked(first, number, block.layer.grid.n_bins, ordered, task.groups)
+            bounds, reached = cells.bounds(asked).T
+            order = np.argsort(-bounds, kind="stable")
+            best = int(reached.argmax())
+            self._bring(agenda, block, part, cells, count, first, np.array([best]))
+            order = order[(order != best) & (bounds[order] >= self._need(count))]
+            if len(count.step.ladder) > 1:
+                finer = order[ordered[count.sets[order]].all(axis=1)]
+                self._again(agenda, count, finer, bounds)
+                order = order[~ordered[count.sets[order]].all(axis=1)]
+            for at in range(0, len(order), SETS_AT_ONCE):
+                some = order[at : at + SETS_AT_ONCE]
+                some = some[bounds[some] >= self._need(count)]
+                if len(some):
+                    self._bring(agenda, block, part, cells, count, first, some)
+            first += number
+
+    def _need(self, count: Count) -> int:
+        return self.scan.need(count.step.task, count.step.size)
+
+    def _again(self, agenda: Agenda, count: Count, places: Whole, bounds: Whole) -> None:
+        """Have sets counted in finer bins, those of similar bounds together."""
+        task, offset = count.step.task, self.run.scores.offset(count.step.size)
+        for at in range(0, len(places), SETS_AGAIN):
+            own = places[at : at + SETS_AGAIN]
+            most = min(count.step.most, task.most(int(bounds[own[0]])) + offset)
+            step = count.step.finer._replace(most=most)
+            agenda.add(most, Count(step, count.sets[own], count.ways[own]))
+
+    def _bring(
+        self, agenda: Agenda, block: Block, part: CountCells, cells: CountedCells, count: Count,
+        first: int, places: Whole,
+    ) -> None:  # fmt: skip
+        """Bound some sets by their cells, as those of files are."""
+        left = Count(count.step, count.sets[places], count.ways[places])
+        own = CountCells(part.axes, part.extents, left.sets, part.group_of)
+        super()._bound_block(agenda, Block(block.layer, [left]), own, cells.take(first + places))
+
+    def _edges(self, box: Box, room: int) -> tuple[Whole, ...]:
+        """Levels that cut the sides of a box evenly: codes have no gaps."""
+        bins = bins_of(self.run, box, room)
+        return tuple(
+            even_edges(low, high, bins) for low, high in zip(box.low, box.high, strict=True)
+        )
+
+
+def _ordered(layer: PartitionLayer) -> NDArray[np.bool_]:
+    """Which axes of a layer have thresholds alone."""
+    return np.array([axis.edges is not None and not len(axis.singles) for axis in layer.axes])

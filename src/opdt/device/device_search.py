@@ -1,0 +1,75 @@
+"""The search engine with the rows of the table on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from opdt.device.device_run import DeviceDriver, DeviceRun
+from opdt.device.host_passes import HostPasses
+from opdt.device.passes import Passes
+from opdt.device.table_question import TableQuestion
+from opdt.engines.base import Outcome
+from opdt.engines.search import SearchEngine
+from opdt.engines.search.run import Prepared
+from opdt.problem import Problem, VolumeImpurity
+from opdt.scale.answer import first_of
+from opdt.scale.driver import Stopped
+from opdt.solution import Clock, StopReason
+
+MOST_CLASSES = 255
+HOST_RESULT = 1 << 26  # bytes of the counts of a pass on this machine
+
+
+@dataclass(frozen=True)
+class DeviceSearch(SearchEngine):
+    """The search engine, which counts rows on a device.
+
+    Parameters
+    ----------
+    device : str
+        "cuda", or "host" for the same search on this machine, which tests compare with it.
+
+    Objectives other than the VI are searched in memory.
+    """
+
+    name: ClassVar[str] = "search"
+
+    device: str = "cuda"
+
+    def _solve(self, problem: Problem, clock: Clock) -> Outcome:
+        vi = isinstance(problem.objective, VolumeImpurity)
+        if not vi or len(problem.table.classes) > MOST_CLASSES:
+            return super()._solve(problem, clock)
+        question = TableQuestion(problem, Prepared(problem))
+        passes, result_bytes = self._open(question)
+        run = DeviceRun(question, passes, DeviceDriver(clock, result_bytes), self.switches)
+        run.search()
+        return _outcome(run)
+
+    def _open(self, question: TableQuestion) -> tuple[Passes, int]:
+        if self.device == "host":
+            return HostPasses(question), HOST_RESULT
+        from opdt.device.cuda_passes import CudaPasses
+
+        passes = CudaPasses(question)
+        return passes, passes.result_bytes
+
+
+def _outcome(run: DeviceRun) -> Outcome:
+    """What was found; ties are decided by one more pass."""
+    found = run.found
+    if run.stopped_by is None:
+        try:
+            found = first_of(run, run.candidates())[0]
+        except Stopped as stop:
+            run.stopped_by = stop.reason
+        except KeyboardInterrupt:
+            run.stopped_by = StopReason.INTERRUPTED
+    return Outcome(
+        rule=None if found is None else run.coded(found),
+        bound=run.bound(),
+        stopped_by=run.stopped_by or StopReason.FINISHED,
+        trace=tuple(run.recorder.points),
+        statistics=run.statistics,
+    )

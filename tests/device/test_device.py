@@ -1,0 +1,155 @@
+"""The search on rows of a device, against the oracle: on this machine, and on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.search.support import ORACLE, examples, switches
+from opdt.device import device_run
+from opdt.device.device_search import DeviceSearch
+from opdt.device.host_passes import HostPasses
+from opdt.device.passes import SetsAsked
+from opdt.device.table_question import TableQuestion
+from opdt.engines.search.boxes import Box
+from opdt.engines.search.records import group_classes
+from opdt.engines.search.run import Prepared
+from opdt.problem import Problem
+from opdt.scale.layers import PartitionLayer
+from opdt.scale.passes import CountCells, FetchRows, SiftBoxes
+from opdt.scale.scanner import Parts
+from opdt.solution import Budget
+from strategies import EMPHASES, describe, small_problems
+
+
+def has_gpu() -> bool:
+    try:
+        import cupy
+
+        return bool(cupy.cuda.runtime.getDeviceCount())
+    except Exception:
+        return False
+
+
+GPU = pytest.param(
+    "cuda",
+    marks=[pytest.mark.gpu, pytest.mark.skipif(not has_gpu(), reason="no CuPy, or no CUDA device")],
+)
+DEVICES = pytest.mark.parametrize("device", ["host", GPU])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def eager() -> Iterator[None]:
+    """Few bins and few rows at a time, so that small tables take every step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device_run, "BINS", {1: (3,), 2: (2, 4), 3: (2, 3), 4: (2,)})
+        patch.setattr(device_run, "BOXES_AT_ONCE", 2)
+        patch.setattr(device_run, "SETS_AT_ONCE", 2)
+        patch.setattr(device_run, "SETS_AGAIN", 3)
+        patch.setattr(device_run, "LEAST_ROWS", 5)
+        patch.setattr(device_run.DeviceRows, "most_fetched", 3)
+        yield
+
+
+def agree(problem: Problem, engine: DeviceSearch) -> None:
+    best = ORACLE.solve(problem)
+    found = engine.solve(problem, Budget(n_jobs=1))
+    true = (
+        (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
+        and found.bound == best.value
+        and all(point.value <= best.value <= point.bound for point in found.trace)
+    )
+    assert true, f"{describe(problem)}\n{found}\n{best}"
+
+
+@DEVICES
+@pytest.mark.parametrize("emphasis", EMPHASES)
+def test_small_problems(device: str, emphasis: str) -> None:
+    @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches())
+    @examples(30)
+    def agrees(problem: Problem, chosen: object) -> None:
+        agree(problem, DeviceSearch(device=device, switches=chosen))
+
+    agrees()
+
+
+@pytest.mark.slow
+@DEVICES
+@pytest.mark.parametrize("emphasis", EMPHASES)
+def test_very_many_small_problems(device: str, emphasis: str) -> None:
+    @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches())
+    @examples(400)
+    def agrees(problem: Problem, chosen: object) -> None:
+        agree(problem, DeviceSearch(device=device, switches=chosen))
+
+    agrees()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not has_gpu(), reason="no CuPy, or no CUDA device")
+@given(problem=small_problems(), data=st.data())
+@examples(60)
+def test_every_part_of_a_pass_is_that_of_its_twin(problem: Problem, data: st.DataObject) -> None:
+    from opdt.device.cuda_passes import CudaPasses
+
+    question = TableQuestion(problem, Prepared(problem))
+    if not question.prepared.rays.rays:
+        return
+    here, there = HostPasses(question), CudaPasses(question)
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    for part in random_parts(question, np.random.default_rng(seed)):
+        one, two = here.answer(part), there.answer(part)
+        if isinstance(part, CountCells):
+            places = np.arange(len(part.sets))
+            assert np.array_equal(one["cells"].take(places), two["cells"].take(places))
+            asked = asked_of(question, part)
+            assert np.array_equal(one["cells"].bounds(asked), two["cells"].bounds(asked))
+        else:
+            assert one.keys() == two.keys()
+            for name in one:
+                assert np.array_equal(in_order(one)[name], in_order(two)[name])
+
+
+def in_order(parts: Parts) -> Parts:
+    """A result whose rows, where there are any, stand in one order."""
+    if "box" not in parts:
+        return parts
+    keys = (*parts["levels"].T, parts["groups"], parts["weights"], parts["box"])
+    order = np.lexsort(keys)
+    rows = ("box", "levels", "groups", "weights")
+    return parts | {name: parts[name][order] for name in rows}
+
+
+def random_parts(
+    question: TableQuestion, rng: np.random.Generator
+) -> Iterator[CountCells | SiftBoxes | FetchRows]:
+    """Sets of axes to be counted, and boxes to be cut and brought back."""
+    group_of, _ = group_classes(question.objective.labels, question.ratio, question.n_classes)
+    sample = question.sample_keys()
+    for size in (1, 2, 3):
+        layer = PartitionLayer.of(question, sample, size, 4)
+        sets = rng.integers(0, len(layer.axes), (5, size)).astype(np.int64)
+        yield CountCells(layer.binnings, layer.extents, sets, group_of)
+    boxes, edges = [], []
+    rays = question.prepared.rays.rays
+    for _ in range(4):
+        own = tuple(sorted(rng.choice(len(rays), min(2, len(rays)), replace=False).tolist()))
+        low = tuple(int(rng.integers(-3, 1)) for _ in own)
+        high = tuple(at + int(rng.integers(1, 4)) for at in low)
+        boxes.append(Box(0, question.objective.labels[0], own, low, high))
+        edges.append(tuple(np.arange(a, b + 1) for a, b in zip(low, high, strict=True)))
+    label = question.objective.labels[0]
+    yield SiftBoxes(tuple(boxes), tuple(edges), {label: question.factors(label)})
+    yield FetchRows(tuple(boxes), question.n_classes)
+
+
+def asked_of(question: TableQuestion, part: CountCells) -> SetsAsked:
+    """All sets of a part, on axes that all count as ordered."""
+    _, groups = group_classes(question.objective.labels, question.ratio, question.n_classes)
+    missing = np.array([question.absent[axis.feature] for axis in part.axes])
+    ordered = np.array([axis.edges is not None for axis in part.axes])
+    return SetsAsked(0, len(part.sets), part.extents - missing, ordered, groups)
