@@ -177,7 +177,7 @@ def _booleans(rng: np.random.Generator, n_values: int) -> tuple[Kind, list[Any]]
 
 
 def _dates(rng: np.random.Generator, n_values: int) -> tuple[Kind, list[Any]]:
-    days = np.datetime64("2024-02-27") + rng.integers(0, 5, size=n_values)
+    days = np.datetime64("2024-02-27") + rng.integers(0, 5, size=n_values).astype("timedelta64[D]")
     return Kind.NUMERIC, list(days)
 
 

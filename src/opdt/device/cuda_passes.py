@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import UNKNOWN, CountedCells, Passes, SetsAsked
+from opdt.device.passes import UNKNOWN, CountedCells, Passes, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion, keys_of
 from opdt.engines.search.boxes import Box
+from opdt.engines.search.rays import Ray
 from opdt.rules import Op
 from opdt.scale.passes import Binning, CountCells, FetchRows, SiftBoxes, levels_of
 from opdt.scale.scanner import Parts
@@ -291,17 +292,16 @@ class CudaPasses(Passes):
                     self._check()
         return CudaCells(self, part, cells)
 
-    def sift(self, part: SiftBoxes) -> Parts:
+    def sift(self, part: SiftBoxes) -> SiftedBoxes:
         """See `Passes`."""
         import cupy
 
-        sizes = [part.sizes(b) for b in range(len(part.boxes))]
-        totals = np.array([size.prod() for size in sizes], np.int64)
+        plan = self._plan(part.boxes, part)
+        totals = np.diff(plan.starts)
         names = ("mass", "loss", "rows")
         sums = {name: cupy.zeros(int(totals.sum()), np.uint64) for name in names}
-        plan = self._plan(part.boxes, part.edges, sizes)
         factors = cupy.asarray(np.array([part.factors[box.label] for box in part.boxes], np.int64))
-        first = cupy.asarray(np.append(0, np.cumsum(totals)))
+        first = cupy.asarray(plan.starts)
         room = SHARED // 24
         shared = 24 * int(totals[totals <= room].max(initial=0))
         for block in self._loaded(self._features(part.boxes)):
@@ -316,7 +316,7 @@ class CudaPasses(Passes):
                 ),
                 shared_mem=shared,
             )  # fmt: skip
-        return {name: cupy.asnumpy(own).astype(np.int64) for name, own in sums.items()}
+        return CudaBoxes(self, plan, first, sums)
 
     def fetch(self, part: FetchRows) -> Parts:
         """See `Passes`."""
@@ -369,44 +369,53 @@ class CudaPasses(Passes):
     def _features(self, boxes: tuple[Box, ...]) -> list[int]:
         return sorted({self._rays[ray].feature for box in boxes for ray in box.rays})
 
-    def _plan(
-        self,
-        boxes: tuple[Box, ...],
-        edges: tuple[tuple[Whole, ...], ...] | None = None,
-        sizes: list[Whole] | None = None,
-    ) -> BoxPlan:
+    def _plan(self, boxes: tuple[Box, ...], sift: SiftBoxes | None = None) -> BoxPlan:
         """Boxes as the arrays that kernels take."""
         import cupy
 
-        depth = max((len(box.rays) for box in boxes), default=1)
-        sides = np.zeros((len(boxes), max(1, depth), 9), np.int64)
+        depth = max(1, max((len(box.rays) for box in boxes), default=1))
+        sides = np.zeros((len(boxes), depth, 11), np.int64)
+        sizes = np.ones((len(boxes), depth), np.int32)
         tables: list[NDArray[np.uint8]] = [np.zeros(1, np.uint8)]
         cuts: list[Whole] = [np.zeros(1, np.int64)]
         at_table = at_edge = 1
         for b, box in enumerate(boxes):
-            for d, index in enumerate(box.rays):
-                ray = self._rays[index]
-                side = sides[b, d]
-                side[:6] = (
-                    self._place[ray.feature], box.low[d], box.high[d], OPS[ray.op], ray.code, 0
-                )  # fmt: skip
+            stride = 1
+            for d in range(len(box.rays) - 1, -1, -1):
+                ray, low, high = self._rays[box.rays[d]], box.low[d], box.high[d]
+                first, last = self._codes_above(ray, low)
+                place, n_edges, at_first = 0, 0, at_edge
                 if ray.op is Op.IN:
                     table = np.zeros(self._n_values[ray.feature], np.uint8)
                     table[list(ray.levels)] = 1
-                    side[5] = at_table
+                    place = at_table
                     tables.append(table)
                     at_table += len(table)
-                if edges is not None and sizes is not None:
-                    own = edges[b][d]
-                    side[6:] = at_edge, len(own), int(sizes[b][d + 1 :].prod())
+                if sift is not None:
+                    own = sift.edges[b][d]
+                    n_edges = len(own)
                     cuts.append(own)
-                    at_edge += len(own)
+                    at_edge += n_edges
+                sides[b, d] = (
+                    self._place[ray.feature], low, high, OPS[ray.op], ray.code, place, at_first,
+                    n_edges, stride, first, last - first,
+                )  # fmt: skip
+                sizes[b, d] = max(1, n_edges - 1)
+                stride *= int(sizes[b, d])
         n_sides = np.array([len(box.rays) for box in boxes], np.int32)
+        starts = np.append(0, np.cumsum(sizes.astype(np.int64).prod(axis=1)))
         return BoxPlan(
-            cupy.asarray(sides), cupy.asarray(n_sides), sides.shape[1],
+            cupy.asarray(sides), cupy.asarray(n_sides), depth,
             cupy.asarray(np.concatenate(cuts).astype(np.int64)),
-            cupy.asarray(np.concatenate(tables)),
+            cupy.asarray(np.concatenate(tables)), cupy.asarray(sizes), starts,
         )  # fmt: skip
+
+    def _codes_above(self, ray: Ray, low: int) -> tuple[int, int]:
+        """The first and the last code whose level on an ordered ray is above `low`."""
+        last = self._n_values[ray.feature] - 1
+        if ray.op is Op.GE:
+            return max(0, low + 1), last
+        return 0, min(last, -low - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,6 +427,48 @@ class BoxPlan:
     depth: int
     edges: Any
     tables: Any
+    sizes: Any  # (n_boxes, depth) places of a side
+    starts: Whole  # (n_boxes + 1,) where the cells of each box begin, on this machine
+
+
+class CudaBoxes(SiftedBoxes):
+    """Sums on the device."""
+
+    def __init__(self, passes: CudaPasses, plan: BoxPlan, first: Any, sums: dict[str, Any]) -> None:
+        self._passes, self._plan, self._first, self._sums = passes, plan, first, sums
+
+    def bounds(self) -> Whole:
+        """See `SiftedBoxes`."""
+        import cupy
+
+        n_boxes = len(self._plan.starts) - 1
+        room = int(np.diff(self._plan.starts).max())
+        blocks, shared, spare = n_boxes, 16 * room, None
+        if shared > SHARED:
+            blocks = max(1, min(n_boxes, 1024, (1 << 29) // shared))
+            shared, spare = 0, cupy.empty(blocks * 2 * room, np.int64)
+        out = cupy.empty((n_boxes, 2), np.int64)
+        plan, sums = self._plan, self._sums
+        self._passes.kernel("bound_boxes", shared)(
+            (blocks,), (THREADS,),
+            (
+                sums["mass"], sums["loss"], plan.sides, plan.n_sides, np.int32(plan.depth),
+                plan.sizes, self._first, np.int32(n_boxes), np.int64(room),
+                0 if spare is None else spare, out,
+            ),
+            shared_mem=shared,
+        )  # fmt: skip
+        found: Whole = cupy.asnumpy(out)
+        return found
+
+    def take(self, places: Whole) -> Parts:
+        """See `SiftedBoxes`."""
+        import cupy
+
+        starts = self._plan.starts
+        own = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in places.tolist()])
+        cells = cupy.asarray(own)
+        return {n: cupy.asnumpy(sums[cells]).astype(np.int64) for n, sums in self._sums.items()}
 
 
 def _dealt(order: NDArray[np.intp], n_blocks: int) -> Iterator[NDArray[np.int64]]:
@@ -428,4 +479,4 @@ def _dealt(order: NDArray[np.intp], n_blocks: int) -> Iterator[NDArray[np.int64]
 
 def _spread(n_rows: int, n_boxes: int) -> int:
     """Blocks of threads that share the rows of a box."""
-    return max(1, min(-(-n_rows // (64 * THREADS)), -(-1056 // max(1, n_boxes))))
+    return max(1, min(-(-n_rows // (64 * THREADS)), -(-2112 // max(1, n_boxes))))

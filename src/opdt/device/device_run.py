@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import CountedCells, Passes, SetsAsked
+from opdt.device.passes import CountedCells, Passes, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion
 from opdt.engines.search import SearchEngine, Switches
 from opdt.engines.search.agenda import Agenda, Entry, Stream
@@ -23,7 +24,7 @@ from opdt.scale.driver import Driver
 from opdt.scale.layers import PartitionLayer
 from opdt.scale.partition_rows import Block, PartitionRows
 from opdt.scale.partition_run import Found, PartitionRun
-from opdt.scale.passes import CountCells, PassPart
+from opdt.scale.passes import CountCells, PassPart, SiftBoxes
 from opdt.scale.scanner import Parts
 from opdt.solution import Budget, Clock, StopReason
 
@@ -35,7 +36,9 @@ SEED_ROWS = 5_000  # rows of the sample that is searched for rules to start from
 LEAST_ROWS = 1_000  # rows below which no sample is of use
 SEED_SECONDS = 0.15
 N_SEEDS = 8
-BOXES_AT_ONCE = 48  # boxes that are cut finer, or settled, in one pass
+BOXES_AT_ONCE = 512  # boxes that are cut finer, or settled, in one pass
+PARTS_AT_ONCE = 32  # boxes whose parts are made at a time
+INNER_BINS = {1: 512, 2: 62, 3: 15, 4: 7}  # places of a side of a box: so many cells fit
 SETS_AT_ONCE = 64  # sets whose cells are brought back at a time
 SETS_AGAIN = 2_048  # sets that are counted again at a time
 
@@ -193,9 +196,29 @@ class DeviceRows(PartitionRows):
         own = CountCells(part.axes, part.extents, left.sets, part.group_of)
         super()._bound_block(agenda, Block(block.layer, [left]), own, cells.take(first + places))
 
+    def _parts(self, sift: SiftBoxes, result: Parts) -> Iterator[Box]:
+        """The parts of the boxes that may still reach the best; that of the best rule first."""
+        boxes: SiftedBoxes = result["boxes"]
+        bounds, reached = boxes.bounds().T
+        order = np.argsort(-reached, kind="stable")
+        for at in range(0, len(order), PARTS_AT_ONCE):
+            some = order[at : at + PARTS_AT_ONCE]
+            some = some[bounds[some] >= [self._goal(sift.boxes[b]) for b in some.tolist()]]
+            if len(some):
+                own = SiftBoxes(
+                    tuple(sift.boxes[b] for b in some.tolist()),
+                    tuple(sift.edges[b] for b in some.tolist()), sift.factors,
+                )  # fmt: skip
+                yield from super()._parts(own, boxes.take(some))
+
+    def _goal(self, box: Box) -> int:
+        """What a rule of a box must be worth, its conditions apart."""
+        offset = self.run.scores.offset(len(box.rays))
+        return self.run.best - offset + self._allowances.get(box.label, 0)
+
     def _edges(self, box: Box, room: int) -> tuple[Whole, ...]:
         """Levels that cut the sides of a box evenly: codes have no gaps."""
-        bins = bins_of(self.run, box, room)
+        bins = min(bins_of(self.run, box, room), INNER_BINS.get(len(box.rays), 4))
         return tuple(
             even_edges(low, high, bins) for low, high in zip(box.low, box.high, strict=True)
         )

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import UNKNOWN, CountedCells, Passes, SetsAsked
+from opdt.device.passes import UNKNOWN, CountedCells, Passes, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion, keys_of
 from opdt.scale.keys import Coded
 from opdt.scale.passes import CountCells, FetchRows, PassPart, SiftBoxes, levels_of
@@ -54,9 +54,7 @@ def _bound(cells: Whole, asked: SetsAsked) -> tuple[int, int]:
             plus, minus = int(groups.plus[p]), int(groups.minus[p])
             sums, exact = [], []
             for counts, loosest in zip(both, (plus >= 0, minus < 0), strict=True):
-                behind = counts
-                for axis in range(n_dims):
-                    behind = np.flip(np.flip(behind, axis).cumsum(axis), axis)
+                behind = _tighter(counts)
                 exact.append(behind)
                 if not loosest:
                     behind = np.pad(behind, [(0, 1)] * n_dims)[(slice(1, None),) * n_dims]
@@ -64,6 +62,41 @@ def _bound(cells: Whole, asked: SetsAsked) -> tuple[int, int]:
             best = int((plus * sums[0] - minus * sums[1]).max(initial=best))
             reached = int((plus * exact[0] - minus * exact[1]).max(initial=reached))
     return best, reached
+
+
+class HostBoxes(SiftedBoxes):
+    """Sums in arrays."""
+
+    def __init__(self, part: SiftBoxes, sums: Parts) -> None:
+        self._part, self._sums = part, sums
+        sizes = [int(part.sizes(b).prod()) for b in range(len(part.boxes))]
+        self._starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+    def bounds(self) -> Whole:
+        """See `SiftedBoxes`."""
+        out = np.empty((len(self._part.boxes), 2), np.int64)
+        for b in range(len(out)):
+            own = slice(self._starts[b], self._starts[b + 1])
+            shape = self._part.sizes(b).tolist()
+            mass, loss = (_tighter(self._sums[n][own].reshape(shape)) for n in ("mass", "loss"))
+            tight = loss
+            for axis, size in enumerate(shape):
+                tight = tight.take(np.minimum(np.arange(1, size + 1), size - 1), axis)
+            out[b] = (mass - tight).max(), (mass - loss).max()
+        return out
+
+    def take(self, places: Whole) -> Parts:
+        """See `SiftedBoxes`."""
+        own = [np.arange(self._starts[p], self._starts[p + 1]) for p in places.tolist()]
+        cells = np.concatenate(own)
+        return {name: sums[cells] for name, sums in self._sums.items()}
+
+
+def _tighter(cells: Whole) -> Whole:
+    """Sums over all cells at least as tight."""
+    for axis in range(cells.ndim):
+        cells = np.flip(np.flip(cells, axis).cumsum(axis), axis)
+    return cells
 
 
 class HostPasses(Passes):
@@ -80,9 +113,9 @@ class HostPasses(Passes):
         """See `Passes`."""
         return HostCells(part, self._result(part)["cells"])
 
-    def sift(self, part: SiftBoxes) -> Parts:
+    def sift(self, part: SiftBoxes) -> SiftedBoxes:
         """See `Passes`."""
-        return self._result(part)
+        return HostBoxes(part, self._result(part))
 
     def fetch(self, part: FetchRows) -> Parts:
         """See `Passes`."""

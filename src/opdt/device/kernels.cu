@@ -203,10 +203,10 @@ struct Side {
   Whole op, code, table;    // the level, or where its table of truth values begins
   Whole first, n_edges;     // where its edges begin, and their number
   Whole stride;
+  Whole from, span;  // of a threshold: the codes from `from` to `from + span` have a level above `low`
 };
 
-__device__ Whole level_of(const CODE* codes, Whole pitch, const Side& side, const unsigned char* tables, Whole i) {
-  const CODE code = codes[side.column * pitch + i];
+__device__ Whole level_of(const CODE code, const Side& side, const unsigned char* tables) {
   const bool missing = code == (CODE)~(CODE)0;
   switch (side.op) {
     case 0: return missing ? -(1LL << 62) : (Whole)code;
@@ -218,6 +218,14 @@ __device__ Whole level_of(const CODE* codes, Whole pitch, const Side& side, cons
     default: return !missing;
   }
 }
+
+// Whether a row may be inside a box by its code on one side: one comparison where the side is a threshold.
+__device__ bool is_inside(const CODE code, const Side& side, const unsigned char* tables) {
+  if (side.op < 2) return side.span >= 0 && (CODE)(code - (CODE)side.from) <= (CODE)side.span;
+  return level_of(code, side, tables) > side.low;
+}
+
+struct alignas(4 * sizeof(CODE)) Four { CODE code[4]; };
 
 __device__ int class_of(const Whole* segments, int n_segments, Whole i) {
   int first = 0, last = n_segments - 1;
@@ -251,28 +259,36 @@ extern "C" __global__ void sift(const CODE* codes, Whole pitch, const Side* side
     for (Whole c = threadIdx.x; c < 3 * n_cells; c += blockDim.x) m[c] = 0;
     __syncthreads();
   }
-  for (Whole i = (Whole)blockIdx.y * blockDim.x + threadIdx.x; i < n_rows; i += (Whole)gridDim.y * blockDim.x) {
-    Whole cell = 0;
-    bool inside = true;
-    for (int d = 0; inside && d < n_sides[b]; ++d) {
-      const Whole level = level_of(codes, pitch, own[d], tables, i);
-      if (level <= own[d].low) { inside = false; break; }
-      const Whole* cuts = edges + own[d].first;
-      Whole first = 0, last = own[d].n_edges - 2;
-      if (level >= own[d].high) first = last;
-      while (first < last) {
-        const Whole middle = (first + last + 1) / 2;
-        if (cuts[middle] < level) first = middle; else last = middle - 1;
+  const CODE* column = codes + own[0].column * pitch;
+  const Whole step = 4 * (Whole)gridDim.y * blockDim.x;
+  for (Whole at = 4 * ((Whole)blockIdx.y * blockDim.x + threadIdx.x); at < n_rows; at += step) {
+    const Four four = *(const Four*)(column + at);
+    for (int j = 0; j < 4; ++j) {
+      if (!is_inside(four.code[j], own[0], tables)) continue;
+      const Whole i = at + j;
+      Whole cell = 0;
+      bool inside = true;
+      for (int d = 0; d < n_sides[b]; ++d) {
+        const CODE code = d ? codes[own[d].column * pitch + i] : four.code[j];
+        if (d && !is_inside(code, own[d], tables)) { inside = false; break; }
+        const Whole level = level_of(code, own[d], tables);
+        const Whole* cuts = edges + own[d].first;
+        Whole first = 0, last = own[d].n_edges - 2;
+        if (level >= own[d].high) first = last;
+        while (first < last) {
+          const Whole middle = (first + last + 1) / 2;
+          if (cuts[middle] < level) first = middle; else last = middle - 1;
+        }
+        cell += first * own[d].stride;
       }
-      cell += first * own[d].stride;
+      if (!inside) continue;
+      const int c = class_of(segments, n_segments, i);
+      if (i >= real[c]) continue;
+      const Whole gain = factors[(Whole)b * n_segments + c] * (weights ? (Whole)weights[i] : 1);
+      if (gain > 0) atomicAdd(m + cell, (unsigned long long)gain);
+      else if (gain < 0) atomicAdd(l + cell, (unsigned long long)(-gain));
+      atomicAdd(n + cell, 1ULL);
     }
-    if (!inside) continue;
-    const int c = class_of(segments, n_segments, i);
-    if (i >= real[c]) continue;
-    const Whole gain = factors[(Whole)b * n_segments + c] * (weights ? (Whole)weights[i] : 1);
-    if (gain > 0) atomicAdd(m + cell, (unsigned long long)gain);
-    else if (gain < 0) atomicAdd(l + cell, (unsigned long long)(-gain));
-    atomicAdd(n + cell, 1ULL);
   }
   if (!in_shared) return;
   __syncthreads();
@@ -296,25 +312,85 @@ extern "C" __global__ void pick(const CODE* codes, Whole pitch, const Side* side
   const Side* own = sides + (Whole)b * depth;
   for (int c = threadIdx.x; c < n_segments; c += blockDim.x) sums[c] = 0;
   __syncthreads();
-  for (Whole i = (Whole)blockIdx.y * blockDim.x + threadIdx.x; i < n_rows; i += (Whole)gridDim.y * blockDim.x) {
-    bool inside = true, whole = true;
-    for (int d = 0; inside && d < n_sides[b]; ++d) {
-      const Whole level = level_of(codes, pitch, own[d], tables, i);
-      inside = level > own[d].low;
-      whole = whole && level >= own[d].high;
-    }
-    if (!inside) continue;
-    const int c = class_of(segments, n_segments, i);
-    const Whole weight = i >= real[c] ? 0 : (weights ? (Whole)weights[i] : 1);
-    if (!weight) continue;
-    if (whole) {
-      atomicAdd(sums + c, (unsigned long long)weight);
-    } else {
-      const unsigned long long at = atomicAdd(number, 1ULL);
-      if (at < room) { picked[2 * at] = b; picked[2 * at + 1] = i; }
+  const CODE* column = codes + own[0].column * pitch;
+  const Whole step = 4 * (Whole)gridDim.y * blockDim.x;
+  for (Whole at = 4 * ((Whole)blockIdx.y * blockDim.x + threadIdx.x); at < n_rows; at += step) {
+    Four four = {};
+    if (n_sides[b]) four = *(const Four*)(column + at);  // a table without conditions has no codes
+    for (int j = 0; j < 4; ++j) {
+      const Whole i = at + j;
+      bool inside = true, whole = true;
+      for (int d = 0; inside && d < n_sides[b]; ++d) {
+        const CODE code = d ? codes[own[d].column * pitch + i] : four.code[j];
+        inside = is_inside(code, own[d], tables);
+        whole = whole && inside && level_of(code, own[d], tables) >= own[d].high;
+      }
+      if (!inside) continue;
+      const int c = class_of(segments, n_segments, i);
+      const Whole weight = i >= real[c] ? 0 : (weights ? (Whole)weights[i] : 1);
+      if (!weight) continue;
+      if (whole) {
+        atomicAdd(sums + c, (unsigned long long)weight);
+      } else {
+        const unsigned long long place = atomicAdd(number, 1ULL);
+        if (place < room) { picked[2 * place] = b; picked[2 * place + 1] = i; }
+      }
     }
   }
   __syncthreads();
   for (int c = threadIdx.x; c < n_segments; c += blockDim.x)
     if (sums[c]) atomicAdd(always + (Whole)b * n_segments + c, sums[c]);
+}
+
+// The most that a rule of each box can gain, and what its best rule at the edge of a place gains.
+//   mass, loss  of all cells, as `sift` leaves them; sides for the strides, sizes (n_boxes, depth) the places of a side
+//   bounds (n_boxes, 2); spare: room for two tables of `room` cells for each block, null where shared memory has it
+// A position in place t of a side covers the places behind t and at most t itself; the tightest position, in the last
+// place, covers that place as a whole.
+extern "C" __global__ void bound_boxes(const unsigned long long* mass, const unsigned long long* loss, const Side* sides,
+                                       const int* n_sides, int depth, const int* sizes, const Whole* first_cell,
+                                       int n_boxes, Whole room, Whole* spare, Whole* bounds) {
+  extern __shared__ unsigned char memory[];
+  __shared__ Whole best, reached;
+  Whole* m = spare ? spare + 2 * room * blockIdx.x : (Whole*)memory;
+  Whole* l = m + room;
+  for (int b = blockIdx.x; b < n_boxes; b += gridDim.x) {
+    const Side* own = sides + (Whole)b * depth;
+    const int* size = sizes + b * depth;
+    const int n_cells = (int)(first_cell[b + 1] - first_cell[b]);
+    if (threadIdx.x == 0) best = reached = -(1LL << 62);
+    for (int c = threadIdx.x; c < n_cells; c += blockDim.x) {
+      m[c] = (Whole)mass[first_cell[b] + c];
+      l[c] = (Whole)loss[first_cell[b] + c];
+    }
+    __syncthreads();
+    for (int d = 0; d < n_sides[b]; ++d) {
+      const int step = (int)own[d].stride, n_lines = n_cells / size[d];
+      for (int line = threadIdx.x; line < n_lines; line += blockDim.x) {
+        const int first = line % step + (line / step) * step * size[d];
+        for (int at = size[d] - 2; at >= 0; --at) {
+          const int p = first + at * step;
+          m[p] += m[p + step];
+          l[p] += l[p + step];
+        }
+      }
+      __syncthreads();
+    }
+    Whole most = -(1LL << 62), value = -(1LL << 62);
+    for (int p = threadIdx.x; p < n_cells; p += blockDim.x) {
+      int tight = p;
+      for (int d = 0; d < n_sides[b]; ++d)
+        if ((p / (int)own[d].stride) % size[d] + 1 < size[d]) tight += (int)own[d].stride;
+      most = max(most, m[p] - l[tight]);
+      value = max(value, m[p] - l[p]);
+    }
+    atomicMax(&best, most);
+    atomicMax(&reached, value);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      bounds[2 * b] = best;
+      bounds[2 * b + 1] = reached;
+    }
+    __syncthreads();
+  }
 }

@@ -48,6 +48,22 @@ class CountedCells(ABC):
         """The cells of some sets, one after the other, as `CountCells` lays them out."""
 
 
+class SiftedBoxes(ABC):
+    """Mass, loss and rows of the finer cells of boxes, where they were counted."""
+
+    @abstractmethod
+    def bounds(self) -> Whole:
+        """What no rule of each box is worth more than, and what some rule is; conditions apart.
+
+        Shape (n_boxes, 2). A position in place t of a side covers the places behind t, and t at
+        most; the tightest one, in the last place, covers that as a whole.
+        """
+
+    @abstractmethod
+    def take(self, places: Whole) -> Parts:
+        """Mass, loss and rows of some boxes, as `SiftBoxes` has them."""
+
+
 class Passes(ABC):
     """The rows of a table, wherever they are, and what is asked of them in passes."""
 
@@ -56,7 +72,7 @@ class Passes(ABC):
         if isinstance(part, CountCells):
             return {"cells": self.count(part)}
         if isinstance(part, SiftBoxes):
-            return self.sift(part)
+            return {"boxes": self.sift(part)}
         if isinstance(part, FetchRows):
             return self.fetch(part)
         if isinstance(part, FindNeighbours):
@@ -70,7 +86,7 @@ class Passes(ABC):
         """The weights of the groups of classes in the cells of sets of axes."""
 
     @abstractmethod
-    def sift(self, part: SiftBoxes) -> Parts:
+    def sift(self, part: SiftBoxes) -> SiftedBoxes:
         """Mass, loss and rows of finer cells inside boxes."""
 
     @abstractmethod

@@ -271,13 +271,21 @@ class PartitionRows(Rows):
             return
         results = self._count(agenda, counts, others)
         if sifted:
-            allowances = {label: price.allowance for label, price in self.prices.items()}
-            for part in parts_of_all(run, sift, results[0], allowances):
+            for part in self._parts(sift, results[0]):
                 agenda.add(self._bound(part), Open(part, None))
         if fetched:
             self._settle(fetched, results[-1])
         run.add_counts(np.array([len(fetched) + len(sifted), 0, 0, 0]))
         run.watch()
+
+    def _parts(self, sift: SiftBoxes, result: Parts) -> Iterator[Box]:
+        """The parts of sifted boxes that may reach the best."""
+        return parts_of_all(self.run, sift, result, self._allowances)
+
+    @cached_property
+    def _allowances(self) -> dict[int, int]:
+        """What priced limits add to the gain of a rule within them, by label."""
+        return {label: price.allowance for label, price in self.prices.items()}
 
     def _edges(self, box: Box, room: int) -> tuple[Whole, ...]:
         """Levels between which the sides of a box are cut into at most so many cells."""

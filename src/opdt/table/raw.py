@@ -285,7 +285,7 @@ def _masked(values: NDArray[Any], mask: NDArray[np.bool_], kind: Kind) -> Raw:
 
 
 def _blank(dtype: np.dtype[Any]) -> Any:
-    blanks = {"f": np.nan, "M": np.datetime64("NaT"), "O": None, "b": False}
+    blanks = {"f": np.nan, "M": np.datetime64("NaT", "s"), "O": None, "b": False}
     return blanks.get(dtype.kind, 0)
 
 
