@@ -269,7 +269,10 @@ class _Models:
         needs_codes = learners.outcome is None or (
             learners.propensity is None and trial.propensity is None
         )
-        self.coded, self.levels = features.coded() if needs_codes else (None, [])
+        self.coded: Floats | None = None
+        self.levels: list[int] = []
+        if needs_codes:
+            self.coded, self.levels = features.coded()
         own = learners.outcome is not None or learners.propensity is not None
         self.indicators = features.indicators() if own else None
 

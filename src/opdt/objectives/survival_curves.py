@@ -127,10 +127,10 @@ def expected_events(time: Floats, event: Bools, *, efron: bool = False) -> Float
     if not efron:
         return _up_to(table.times, np.cumsum(table.events / table.at_risk), time)
     others, own = np.empty(len(table.times)), np.empty(len(table.times))
-    for at, (events, at_risk) in enumerate(zip(table.events, table.at_risk, strict=True)):
+    for k, (events, at_risk) in enumerate(zip(table.events, table.at_risk, strict=True)):
         before = np.arange(events)
-        others[at] = (1 / (at_risk - before)).sum()
-        own[at] = ((1 - before / events) / (at_risk - before)).sum()
+        others[k] = (1 / (at_risk - before)).sum()
+        own[k] = ((1 - before / events) / (at_risk - before)).sum()
     expected = _up_to(table.times, np.cumsum(others), time)
     at = np.searchsorted(table.times, time[event])
     expected[event] += own[at] - others[at]
