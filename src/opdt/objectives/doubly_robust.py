@@ -320,11 +320,10 @@ class _Models:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         kind = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
-        # Small trees and slow steps: a propensity near 0 or 1 that is overfitted costs more than
-        # one that is a little too near the middle.
+        # Few small trees: a propensity near 0 or 1 that is overfitted costs more than one that is
+        # a little too near the middle.
         return kind(
-            learning_rate=0.05,
-            max_iter=100,
+            max_iter=50,
             max_leaf_nodes=8,
             early_stopping=False,
             categorical_features=self.levels or None,

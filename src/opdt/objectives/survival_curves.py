@@ -80,7 +80,7 @@ class SurvivalCurve:
     @property
     def median(self) -> float:
         """The time at which the share falls to a half; infinite where it never does."""
-        below = np.flatnonzero(self.survival <= 0.5)
+        below = np.flatnonzero(self.survival <= 0.5 + 1e-12)
         return float(self.times[below[0]]) if len(below) else float("inf")
 
 
