@@ -17,7 +17,7 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
-from opdt.objectives import VI, Objective
+from opdt.objectives import VI, Objective, Survival, Uplift
 from opdt.problem import (
     Constraints,
     FeatureGroups,
@@ -95,8 +95,10 @@ __all__ = [
     "Stability",
     "Status",
     "Structure",
+    "Survival",
     "Table",
     "UnsupportedProblem",
+    "Uplift",
     "Verdict",
     "WeightPath",
     "__version__",

@@ -5,6 +5,8 @@ from opdt.objectives.gains import Gains, ObjectiveGains, RowGains, VolumeImpurit
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.registry import KINDS, read_objective
 from opdt.objectives.rows import BoundRows
+from opdt.objectives.survival import Survival
+from opdt.objectives.uplift import Uplift
 from opdt.objectives.vi import VI
 from opdt.objectives.words import Account, Words, words_of
 
@@ -18,7 +20,9 @@ __all__ = [
     "Objective",
     "ObjectiveGains",
     "RowGains",
+    "Survival",
     "TargetKind",
+    "Uplift",
     "VolumeImpurity",
     "Words",
     "read_objective",

@@ -216,27 +216,6 @@ def cross_fitted_scores(
     return Scores(values, propensity)
 
 
-def held_out_scores(
-    columns: Sequence[Column],
-    trial: Trial,
-    held_out: Bools,
-    *,
-    learners: Learners | None = None,
-    seed: int = 0,
-) -> Scores:
-    """The scores of the held-out rows, in their order, by models of all other rows.
-
-    Parameters
-    ----------
-    columns, trial, learners, seed
-        As in `cross_fitted_scores`; of the held-out and of all other rows.
-    held_out : ndarray of bool, shape (n_rows,)
-    """
-    fitted, scored = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    check_arms(trial.take(fitted), 2)
-    return Scores(*_Models(columns, trial, learners or Learners(), seed).score(fitted, scored))
-
-
 def check_arms(trial: Trial, least: int) -> None:
     """Refuse an arm of fewer rows than `least`."""
     n_treated = int(trial.treated.sum())

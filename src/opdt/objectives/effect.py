@@ -18,7 +18,7 @@ class Effect:
     Attributes
     ----------
     mean, low, high : float
-        The estimate, and the ends of its 95% interval; NaN where there are too few rows.
+        The estimate, and the ends of its interval; NaN where there are too few rows.
     rows, treated : int
         Rows it is the mean of, and those that were treated among them.
     """
@@ -41,13 +41,6 @@ class Effect:
             return "treated"
         return "untreated" if self.rows and not self.controls else None
 
-    def __str__(self) -> str:
-        if not self.rows:
-            return "no rows"
-        if np.isnan(self.low):
-            return f"{self.mean:+.4g} (too few rows for an interval)"
-        return f"{self.mean:+.4g} ({CONFIDENCE:.0%} interval {self.low:+.4g} to {self.high:+.4g})"
-
 
 @dataclass(frozen=True)
 class EffectSplit:
@@ -61,7 +54,10 @@ class EffectSplit:
 
 
 def effect_of(
-    scores: NDArray[np.float64], treated: NDArray[np.bool_], rows: NDArray[np.bool_] | None = None
+    scores: NDArray[np.float64],
+    treated: NDArray[np.bool_],
+    rows: NDArray[np.bool_] | None = None,
+    level: float = CONFIDENCE,
 ) -> Effect:
     """The mean effect of some rows, with a normal interval from the spread of their scores.
 
@@ -71,27 +67,32 @@ def effect_of(
     treated : ndarray of bool, shape (n_rows,)
     rows : ndarray of bool, shape (n_rows,), optional
         All if left out.
+    level : float
+        Confidence of the interval.
     """
     if rows is not None:
         scores, treated = scores[rows], treated[rows]
     if not len(scores):
         return Effect(np.nan, np.nan, np.nan, 0, 0)
-    mean, half = float(scores.mean()), _reach() * _error(scores)
+    mean, half = float(scores.mean()), _reach(level) * _error(scores)
     return Effect(mean, mean - half, mean + half, len(scores), int(treated.sum()))
 
 
 def effect_split(
-    scores: NDArray[np.float64], treated: NDArray[np.bool_], inside: NDArray[np.bool_]
+    scores: NDArray[np.float64],
+    treated: NDArray[np.bool_],
+    inside: NDArray[np.bool_],
+    level: float = CONFIDENCE,
 ) -> EffectSplit:
     """The effects inside and outside a rule, and their difference with its interval."""
-    within, beyond = (effect_of(scores, treated, rows) for rows in (inside, ~inside))
+    within, beyond = (effect_of(scores, treated, rows, level) for rows in (inside, ~inside))
     apart = within.mean - beyond.mean
-    half = _reach() * float(np.hypot(_error(scores[inside]), _error(scores[~inside])))
+    half = _reach(level) * float(np.hypot(_error(scores[inside]), _error(scores[~inside])))
     return EffectSplit(within, beyond, apart, apart - half, apart + half)
 
 
-def _reach() -> float:
-    return NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+def _reach(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _error(scores: NDArray[np.float64]) -> float:

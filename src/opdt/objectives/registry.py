@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from opdt.objectives.objective import Objective, objective_from
+from opdt.objectives.survival import Survival
+from opdt.objectives.uplift import Uplift
 from opdt.objectives.vi import VI
 
-KINDS: dict[str, type[Objective]] = {made.kind: made for made in (VI,)}
+KINDS: dict[str, type[Objective]] = {made.kind: made for made in (VI, Uplift, Survival)}
 
 
 def read_objective(data: Mapping[str, Any]) -> Objective:

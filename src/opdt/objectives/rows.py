@@ -12,6 +12,7 @@ from opdt.checks import is_finite
 from opdt.errors import InputError
 from opdt.table import Source, Table
 from opdt.table.frames import check_rows, find_column, from_values
+from opdt.table.labels import one_class
 from opdt.table.raw import BadRows, Raw, as_numeric
 
 Numbers = NDArray[np.float64]
@@ -38,6 +39,11 @@ class BoundRows:
     source: Source | None = None
     y: Any = None
     label: int | None = None
+
+    @classmethod
+    def without_features(cls, source: Source) -> BoundRows:
+        """The rows of a source whose columns are read by name alone."""
+        return cls(Table((), *one_class("", source.n_rows)), source)
 
     @property
     def n_rows(self) -> int:
@@ -80,7 +86,7 @@ class BoundRows:
         """
         if is_finite(given):
             return np.full(self.n_rows, float(given))
-        what = f"'{argument}' (column {given!r})" if isinstance(given, str) else f"'{argument}'"
+        what = called(argument, given)
         raw = as_numeric(self.cells(argument, given), what)
         if raw.missing is not None:
             raise BadRows(f"{what} is missing", raw.missing, "; fill the cells or drop the rows.")
@@ -96,3 +102,8 @@ class BoundRows:
         if self.y is None:
             raise InputError("'y' must be the numbers of the rows, or the name of their column.")
         return self.numbers("y", self.y)
+
+
+def called(argument: str, given: Any) -> str:
+    """What messages call an argument that names a column, or gives its values."""
+    return f"'{argument}' (column {given!r})" if isinstance(given, str) else f"'{argument}'"

@@ -7,12 +7,12 @@ Fleming, Martingale-based Residuals for Survival Models, Biometrika 77 (1990).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
 CONFIDENCE = 0.95
 
@@ -170,7 +170,7 @@ class LogRankTest:
     observed, expected : tuple of float
         Events inside and outside, and those expected if both had the same pace.
     ratio, low, high : float
-        How many times as fast events come inside as outside, (O1 / E1) / (O2 / E2), with a 95%
+        How many times as fast events come inside as outside, (O1 / E1) / (O2 / E2), with an
         interval; NaN where one group has no event or expects none.
     """
 
@@ -183,13 +183,17 @@ class LogRankTest:
     high: float
 
 
-def log_rank_test(time: Floats, event: Bools, inside: Bools) -> LogRankTest:
+def log_rank_test(
+    time: Floats, event: Bools, inside: Bools, level: float = CONFIDENCE
+) -> LogRankTest:
     """Compare the rows inside with those outside.
 
     Parameters
     ----------
     time : ndarray of float64, shape (n_rows,)
     event, inside : ndarray of bool, shape (n_rows,)
+    level : float
+        Confidence of the interval of the ratio.
     """
     table = RiskTable.of(time, event)
     risk = int(inside.sum()) - np.searchsorted(np.sort(time[inside]), table.times, side="left")
@@ -197,17 +201,14 @@ def log_rank_test(time: Floats, event: Bools, inside: Bools) -> LogRankTest:
     expected = float((table.events * share).sum())
     rest = (table.at_risk - table.events) / np.maximum(table.at_risk - 1, 1)
     variance = float((table.events * share * (1 - share) * rest).sum())
-    observed = float((event & inside).sum())
-    seen, wanted = (observed, event.sum() - observed), (expected, event.sum() - expected)
+    observed, total = float((event & inside).sum()), float(event.sum())
+    seen, wanted = (observed, total - observed), (expected, total - expected)
     statistic = (observed - expected) ** 2 / variance if variance > 0 else float("nan")
-    p_value = float(erfc(np.sqrt(statistic / 2)))  # the tail of a squared normal variable
+    p_value = math.erfc(math.sqrt(statistic / 2))  # the tail of a squared normal variable
     ratio = low = high = float("nan")
     if min(*seen, *wanted) > 0:
         ratio = (seen[0] / wanted[0]) / (seen[1] / wanted[1])
-        reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-        half = reach * np.sqrt(1 / wanted[0] + 1 / wanted[1])
-        low, high = ratio * float(np.exp(-half)), ratio * float(np.exp(half))
-    return LogRankTest(
-        statistic, p_value, (float(seen[0]), float(seen[1])),
-        (float(wanted[0]), float(wanted[1])), float(ratio), low, high,
-    )  # fmt: skip
+        reach = NormalDist().inv_cdf((1 + level) / 2)
+        half = reach * math.sqrt(1 / wanted[0] + 1 / wanted[1])
+        low, high = ratio * math.exp(-half), ratio * math.exp(half)
+    return LogRankTest(statistic, p_value, seen, wanted, ratio, low, high)

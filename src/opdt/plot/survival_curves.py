@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.errors import InputError
+from opdt.objectives import BoundRows, Survival
 from opdt.objectives.survival_curves import (
     LogRankTest,
     SurvivalCurve,
@@ -23,7 +25,9 @@ from opdt.plot.canvas import (
     size_in_points,
     theme_of,
 )
+from opdt.plot.rows import rule_of
 from opdt.plot.text import LITERAL, count, key_below, shorten, shown, wrap
+from opdt.table import open_source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +42,43 @@ _DASHES = ("solid", (0, (5, 2)))  # colour is never the only difference
 NAMES = ("inside the rule", "outside")
 
 
+def survival(model: Any, X: Any, *, objective: Any = None, ax: Axes | None = None) -> Axes:
+    """Draw the share of rows without the event as time goes by, inside and outside a rule.
+
+    The shade is the 95% interval of each moment (Kaplan and Meier, Greenwood), and a short upright
+    stroke a row that was no longer watched, where these are not too many. Below stands how many
+    rows were still watched. The log-rank test is an honest one on rows that had no part in finding
+    the rule only.
+
+    Parameters
+    ----------
+    model : Rule, Solution or fitted model
+    X : data frame, mapping of columns or path
+        The rows; those that the rule was found on, or others.
+    objective : Survival, optional
+        Which columns hold times and events; that of the solution if left out.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if left out.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    rule = rule_of(model)
+    asked = objective
+    if asked is None:
+        asked = getattr(getattr(model, "solution_", model), "objective", None)
+    if not isinstance(asked, Survival):
+        raise InputError(
+            "'objective' must say which columns hold times and events, such as "
+            f"Survival(time='days', event='died'), got {asked!r}."
+        )
+    source = open_source(X)
+    time, event = asked.times(BoundRows.without_features(source))
+    name = asked.time if isinstance(asked.time, str) else "time"
+    return draw_curves(time, event, rule.covers(source), name=name, ax=ax)
+
+
 def draw_curves(
     time: NDArray[np.float64],
     event: NDArray[np.bool_],
@@ -47,10 +88,7 @@ def draw_curves(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the share of rows without the event as time goes by, inside and outside a rule.
-
-    The shade is the 95% interval of each moment, and a short upright stroke a row that was no
-    longer watched, where these are not too many. Below stands how many rows were still watched.
+    """Draw the curves of these rows; see `survival`.
 
     Parameters
     ----------
