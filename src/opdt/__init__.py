@@ -17,7 +17,7 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
-from opdt.objectives import VI, Objective
+from opdt.objectives import VI, Mean, Money, Objective
 from opdt.problem import (
     Constraints,
     FeatureGroups,
@@ -68,7 +68,9 @@ __all__ = [
     "HoldoutReport",
     "InputError",
     "MIPEngine",
+    "Mean",
     "MemoryLimit",
+    "Money",
     "OPDTClassifier",
     "OPDTClassifierCV",
     "OPDTRuleList",
