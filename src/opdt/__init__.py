@@ -17,7 +17,7 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
-from opdt.objectives import VI, Objective, Survival, Uplift
+from opdt.objectives import VI, Mean, Money, Objective, Survival, Uplift
 from opdt.problem import (
     Constraints,
     FeatureGroups,
@@ -68,7 +68,9 @@ __all__ = [
     "HoldoutReport",
     "InputError",
     "MIPEngine",
+    "Mean",
     "MemoryLimit",
+    "Money",
     "OPDTClassifier",
     "OPDTClassifierCV",
     "OPDTRuleList",

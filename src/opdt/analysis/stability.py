@@ -15,9 +15,7 @@ from opdt.analysis.resampling import draw_counts, resampled
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
-from opdt.engines.precision import most_precise
-from opdt.engines.prices import Pricer
-from opdt.objectives import Objective
+from opdt.engines.best import solve_problem
 from opdt.problem import CodedRule, Constraints, Problem
 from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.rules import Condition, Op, Rule
@@ -237,13 +235,10 @@ sample_weight, roles, missing
         objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    best_in = problem.best_in
     checked = check_share("level", level)
     total, first = check_int("n_bootstrap", n_bootstrap), check_int("seed", seed, 0)
     chosen = get_engine(engine)
-    found = bootstrap(
-        problem, chosen, clock, objective=best_in, total=total, seed=first, tell=progress
-    )
+    found = bootstrap(problem, chosen, clock, total=total, seed=first, tell=progress)
     return summarise(problem, found, level=checked, clock=clock)
 
 
@@ -264,22 +259,16 @@ def bootstrap(
     *,
     total: int,
     seed: int,
-    objective: str | Objective = "vi",
     tell: Tell = None,
 ) -> Bootstraps:
     """Solve the problem, and solve it again on rows drawn with replacement."""
 
-    def best(problem: Problem, budget: Budget) -> Solution:
-        if objective == "precision":
-            return most_precise(Pricer(problem, engine, budget))
-        return replace(engine.solve(problem, budget), objective=objective)
-
     left = None if clock.budget.time_limit is None else max(0.0, clock.remaining())
-    solution = best(problem, replace(clock.budget, time_limit=left))
+    solution = solve_problem(problem, engine, replace(clock.budget, time_limit=left))
 
     def solve(index: int, budget: Budget) -> Solution:
         counts = draw_counts(problem.table.n_rows, seed, index)
-        return best(resampled(problem, counts), budget)
+        return solve_problem(resampled(problem, counts), engine, budget)
 
     repeats = Repeats(solve, total, clock, tell=tell)
     if solution.stopped_by in (StopReason.INTERRUPTED, StopReason.CANCELLED):

@@ -165,7 +165,15 @@ class ObjectiveGains(Gains):
         held = hold_weights(weights, len(given))
         heaviest = max(1, int(held.units.max(initial=1)))
         numbers = number_units(given, GAIN_ROOM // heaviest, name)
-        largest = float(np.abs(given).max(initial=0.0))
+        return cls.of_units(numbers, held, label=label, **more)
+
+    @classmethod
+    def of_units(
+        cls, numbers: NumberUnits, held: WeightUnits, /, *, label: int = 0, **more: Any
+    ) -> Self:
+        """The gains of rows that are worth these whole units, each as often as its weight says."""
+        heaviest = float(held.units.max(initial=1))
+        largest = float(np.abs(numbers.units).max(initial=0)) * float(numbers.unit)
         return cls(
             worth=numbers.units,
             unit=numbers.unit / held.scale,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opdt.objectives.mean import Mean
+from opdt.objectives.money import Money
 from opdt.objectives.objective import Objective, objective_from
 from opdt.objectives.survival import Survival
 from opdt.objectives.uplift import Uplift
 from opdt.objectives.vi import VI
 
-KINDS: dict[str, type[Objective]] = {made.kind: made for made in (VI, Uplift, Survival)}
+_ALL: tuple[type[Objective], ...] = (VI, Money, Mean, Uplift, Survival)
+KINDS = {made.kind: made for made in _ALL}
 
 
 def read_objective(data: Mapping[str, Any]) -> Objective:

@@ -22,7 +22,7 @@ from opdt.objectives.survival_curves import (
     martingale_residuals,
     survival_curve,
 )
-from opdt.objectives.words import Account, Words
+from opdt.objectives.words import Account, Words, plain
 from opdt.table.raw import BadRows, Raw
 
 SCORES = {"log-rank": log_rank_scores, "martingale": martingale_residuals}
@@ -94,7 +94,7 @@ class Survival(Objective):
         side = "beyond" if self.direction == "high" else "short of"
         times = "" if self.ratio == 1 else f"{self.ratio:g} times "
         named = f"events {side} {times}expectation"
-        return Words(named, f"more {named}", f"a number of {named}", show, show)
+        return Words(named, f"more {named}", f"a number of {named}", plain, plain)
 
     def bind(self, rows: BoundRows) -> SurvivalGains:
         """Events less expected events, or the reverse, of each row."""
@@ -190,16 +190,11 @@ class SurvivalGains(ObjectiveGains):
         ]
         sentence = (
             f"covers {int(fires.sum()):,} of {len(fires):,} rows with {test.observed[0]:,.0f} "
-            f"events, where {show(test.expected[0])} were to be expected at the pace of all rows; "
+            f"events, where {plain(test.expected[0])} were to be expected at the pace of all rows; "
             f"{_halves(medians)}"
         )
         named = {"median inside": medians[0], "median outside": medians[1]}
         return Account(sentence, numbers_of(test) | named)
-
-
-def show(value: float) -> str:
-    """A number of events."""
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:,.4g}"
 
 
 def told_test(test: LogRankTest, level: float) -> str:

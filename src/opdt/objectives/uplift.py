@@ -18,7 +18,7 @@ from opdt.objectives.estimate import Estimate, welch_p_value
 from opdt.objectives.gains import ObjectiveGains
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.rows import BoundRows, Numbers, called
-from opdt.objectives.words import Account, Words
+from opdt.objectives.words import Account, Words, with_unit
 from opdt.table.raw import BadRows, Raw
 
 DIRECTIONS = ("high", "low")
@@ -94,6 +94,8 @@ class Uplift(Objective):
         check_choice("direction", self.direction, DIRECTIONS)
         check_int("folds", self.folds, 2)
         check_int("seed", self.seed, 0)
+        if not isinstance(self.unit, str):
+            raise InputError(f"'unit' must be text, got {self.unit!r}.")
         _ = self.learners  # refuses what is no estimator
         if is_finite(self.propensity) and not 0 < self.propensity < 1:
             raise InputError(
@@ -118,8 +120,7 @@ class Uplift(Objective):
 
     def show(self, value: float) -> str:
         """A number of the outcome with its unit."""
-        text = f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:,.4g}"
-        return f"{text} {self.unit}".rstrip()
+        return with_unit(self.unit)(value)
 
     def bind(self, rows: BoundRows) -> UpliftGains:
         """Scores in the direction wanted, less the cost, of each row."""
