@@ -23,9 +23,7 @@ def _roles(columns):
         for name, cells in columns.items()
     }
     usable = {
-        name
-        for name, cells in columns.items()
-        if len({c for c in cells if c is not None}) > 1
+        name for name, cells in columns.items() if len({c for c in cells if c is not None}) > 1
     }
     return {name: kind for name, kind in kinds.items() if name in usable}
 
