@@ -15,6 +15,7 @@ S. Athey and S. Wager, Policy Learning With Observational Data, Econometrica 89 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ POOR_OVERLAP = 0.05
 MOST_LEVELS = 250
 # One column for each of so many levels, where a learner of the user's own is fitted.
 MOST_INDICATORS = 50
+# Cells of a table below which models are fitted by one thread.
+SMALL = 1_000_000
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -210,10 +213,21 @@ def cross_fitted_scores(
     """
     check_arms(trial, folds)
     models = _Models(columns, trial, learners or Learners(), seed)
-    values, propensity = np.empty(len(trial.outcome)), np.empty(len(trial.outcome))
-    for fitted, scored in _split(trial.treated, folds, seed):
-        values[scored], propensity[scored] = models.score(fitted, scored)
+    n_rows = len(trial.outcome)
+    values, propensity = np.empty(n_rows), np.empty(n_rows)
+    with _few_threads(n_rows * len(columns)):
+        for fitted, scored in _split(trial.treated, folds, seed):
+            values[scored], propensity[scored] = models.score(fitted, scored)
     return Scores(values, propensity)
+
+
+@contextmanager
+def _few_threads(cells: int) -> Iterator[None]:
+    """One thread for small tables: more would mostly wait for one another."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1 if cells < SMALL else None, user_api="openmp"):
+        yield
 
 
 def check_arms(trial: Trial, least: int) -> None:
