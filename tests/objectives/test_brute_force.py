@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import enumeration as plain
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opdt import InputError, Mean, Money, Status, discover
+import enumeration as plain
+from opdt import Mean, Money, Status, discover
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROLES = {"f0", "f1", "f2"}
@@ -111,10 +111,13 @@ def _best_mean(seed):
         return
     least = int(rng.integers(1, 5))
     direction = str(rng.choice(["high", "low"]))
-    asked = dict(
-        roles=roles, max_depth=depth, objective=Mean(direction=direction), min_coverage=least,
-        sample_weight=None if set(weights) == {1} else weights,
-    )  # fmt: skip
+    asked = {
+        "roles": roles,
+        "max_depth": depth,
+        "objective": Mean(direction=direction),
+        "min_coverage": least,
+        "sample_weight": None if set(weights) == {1} else weights,
+    }
     found = discover(columns, y, **asked)
     exact = [Fraction(str(each)) for each in y]
     sign = 1 if direction == "high" else -1

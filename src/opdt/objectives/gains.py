@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_number
 from opdt.errors import InputError
-from opdt.objectives.words import Account
+from opdt.objectives.evidence import Spread
+from opdt.objectives.words import Account, plain
 
 # Sums of the gains of all rows, in units, stay below this: the search adds and compares two such
 # sums in 64 bits.
@@ -201,6 +202,16 @@ class ObjectiveGains(Gains):
         """What each row is worth in the objective's measure, weights apart, shape (n_rows,)."""
         each: NDArray[np.float64] = self.worth * np.float64(self.unit * self.weight_scale)
         return each
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the worths of rows that have a weight are spread."""
+        return Spread(self.values[self.weights > 0])
+
+    def told(self, mean: float, overall: float, covered: int) -> str:
+        """What a covered row and any row are worth on average, in words; weights apart."""
+        rows = "row" if covered == 1 else "rows"
+        return f"worth {plain(mean)} a row in {covered:,} {rows}, {plain(overall)} overall"
 
     def take(self, rows: Units) -> Self:
         """The gains of some rows."""

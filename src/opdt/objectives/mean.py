@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_choice, check_number, is_finite
 from opdt.errors import InputError
+from opdt.objectives.estimate import Estimate, estimate_of_means
 from opdt.objectives.gains import (
     GAIN_ROOM,
     MAX_TOTAL,
@@ -112,6 +113,15 @@ class Mean(Objective):
                 )
         return _bound(self, numbers, held, middle)
 
+    def estimate(
+        self, gains: ObjectiveGains, fires: NDArray[np.bool_], level: float = 0.95
+    ) -> Estimate:
+        """The mean of the target inside, on held-out rows."""
+        assert isinstance(gains, MeanGains)
+        values = gains.numbers * np.float64(gains.number_unit)
+        show, there = with_unit(self.unit), gains.weights > 0
+        return estimate_of_means(values, there, fires, level, "mean of", show, self.sign)
+
     @property
     def words(self) -> Words:
         """A mean, or a sum beyond the threshold, in the unit of the numbers."""
@@ -138,6 +148,7 @@ class MeanGains(ObjectiveGains):
     numbers: Units  # (n_rows,) the target, in multiples of `number_unit`
     number_unit: Fraction
     mean: Mean
+    middle: Fraction  # where worth is 0, in multiples of `number_unit`
     change: float = 0.0  # how far the sum of the target over any rows may be from the true one
 
     def at(self, middle: Fraction) -> MeanGains:
@@ -147,7 +158,7 @@ class MeanGains(ObjectiveGains):
         """
         worth = self.mean.sign * (self.numbers * middle.denominator - middle.numerator)
         unit = self.number_unit / middle.denominator / self.weight_scale
-        return replace(self, worth=worth, unit=unit)
+        return replace(self, worth=worth, unit=unit, middle=middle)
 
     def mean_of(self, fires: NDArray[np.bool_]) -> Fraction | None:
         """The exact mean of some rows in multiples of `number_unit`; None where there are none."""
@@ -158,6 +169,13 @@ class MeanGains(ObjectiveGains):
     def shown(self, middle: Fraction | None) -> float:
         """A mean in the unit of the target; NaN for none."""
         return math.nan if middle is None else float(middle * self.number_unit)
+
+    def told(self, mean: float, overall: float, covered: int) -> str:
+        """The two means, in words."""
+        show, middle = with_unit(self.mean.unit), self.shown(self.middle)
+        inside, whole = (middle + self.mean.sign * each for each in (mean, overall))
+        rows = "row" if covered == 1 else "rows"
+        return f"a mean of {show(inside)} in {covered:,} {rows}, {show(whole)} overall"
 
     def account(self, fires: NDArray[np.bool_], label: int) -> Account:
         """The means inside and outside."""
@@ -174,6 +192,6 @@ class MeanGains(ObjectiveGains):
 
 def _bound(mean: Mean, numbers: NumberUnits, held: WeightUnits, middle: Fraction) -> MeanGains:
     plainly = MeanGains.of_units(
-        numbers, held, numbers=numbers.units, number_unit=numbers.unit, mean=mean
+        numbers, held, numbers=numbers.units, number_unit=numbers.unit, mean=mean, middle=middle
     )
     return replace(plainly, change=plainly.rounding).at(middle)

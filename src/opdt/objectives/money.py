@@ -144,6 +144,11 @@ class MoneyGains(ObjectiveGains):
         """Rows of another class."""
         return ~self.right
 
+    def told(self, mean: float, overall: float, covered: int) -> str:
+        """What a covered row and any row bring, in words."""
+        show, rows = with_unit(self.money), "row" if covered == 1 else "rows"
+        return f"brings {show(mean)} a row in {covered:,} {rows}, {show(overall)} overall"
+
     def account(self, fires: NDArray[np.bool_], label: int) -> Account:
         """Benefits and costs, and what is left."""
         gains, unit = self.gains(label), self.unit
