@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_choice, check_number
 from opdt.errors import InputError
-from opdt.objectives.estimate import Estimate
+from opdt.objectives.estimate import Estimate, mean_interval
 from opdt.objectives.gains import ObjectiveGains
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.rows import BoundRows, Numbers, called
@@ -91,10 +91,14 @@ class Survival(Objective):
     @property
     def words(self) -> Words:
         """Events, counted from what is expected."""
-        side = "beyond" if self.direction == "high" else "short of"
-        times = "" if self.ratio == 1 else f"{self.ratio:g} times "
-        named = f"events {side} {times}expectation"
+        named = f"events {self.beyond}"
         return Words(named, f"more {named}", f"a number of {named}", plain, plain)
+
+    @property
+    def beyond(self) -> str:
+        """Where events count from."""
+        side = "beyond" if self.direction == "high" else "short of"
+        return f"{side} expectation" if self.ratio == 1 else f"{side} {self.ratio:g} × expectation"
 
     def bind(self, rows: BoundRows) -> SurvivalGains:
         """Events less expected events, or the reverse, of each row."""
@@ -143,24 +147,17 @@ class Survival(Objective):
     def estimate(
         self, gains: ObjectiveGains, fires: NDArray[np.bool_], level: float = 0.95
     ) -> Estimate:
-        """The log-rank test on held-out rows.
-
-        Means are events per expected event; the interval is that of the mean inside.
-        """
+        """The log-rank test on held-out rows; means are events beyond expectation per row."""
         assert isinstance(gains, SurvivalGains)
         test = log_rank_test(gains.time, gains.event, fires, level)
-        paces = [
-            seen / wanted if wanted > 0 else math.nan
-            for seen, wanted in zip(test.observed, test.expected, strict=True)
-        ]
-        covered = int(fires.sum())
-        told = told_test(test, level)
+        inside, outside = gains.values[fires], gains.values[~fires]
+        sentence = f"covers none of the {len(fires):,} held-out rows"
+        if len(inside):
+            told = told_test(test, level)
+            sentence = f"{told}, on {len(inside):,} of {len(fires):,} held-out rows"
         return Estimate(
-            len(fires), covered, paces[0], paces[1], pace_interval(test, level), level,
-            self._one_sided(test),
-            f"{told}, on {covered:,} of {len(fires):,} held-out rows"
-            if covered else f"covers none of the {len(fires):,} held-out rows",
-            numbers_of(test),
+            len(fires), len(inside), _mean(inside), _mean(outside), mean_interval(inside, level),
+            level, self._one_sided(test), sentence, numbers_of(test),
         )  # fmt: skip
 
     def _one_sided(self, test: LogRankTest) -> float:
@@ -180,6 +177,15 @@ class SurvivalGains(ObjectiveGains):
     objective: Survival
     time: Numbers
     event: NDArray[np.bool_]
+
+    def told(self, mean: float, overall: float, covered: int) -> str:
+        """Events of a covered row and of any row, in words."""
+        rows = "row" if covered == 1 else "rows"
+        everywhere = plain(0.0 if abs(overall) < 1e-9 else overall)  # sums of floats
+        return (
+            f"{plain(mean)} events a row {self.objective.beyond} in {covered:,} {rows}, "
+            f"{everywhere} overall"
+        )
 
     def account(self, fires: NDArray[np.bool_], label: int) -> Account:
         """Events seen and expected, and when half of the rows have had theirs."""
@@ -210,17 +216,6 @@ def told_test(test: LogRankTest, level: float) -> str:
     )
 
 
-def pace_interval(test: LogRankTest, level: float) -> tuple[float, float]:
-    """Of events per expected event inside; events are counts, whose logarithms are near normal."""
-    from statistics import NormalDist
-
-    seen, wanted = test.observed[0], test.expected[0]
-    if seen <= 0 or wanted <= 0:
-        return math.nan, math.nan
-    half = NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(seen)
-    return seen / wanted * math.exp(-half), seen / wanted * math.exp(half)
-
-
 def numbers_of(test: LogRankTest) -> dict[str, float]:
     """The numbers of a log-rank test, by name."""
     return {
@@ -233,6 +228,10 @@ def numbers_of(test: LogRankTest) -> dict[str, float]:
         "hazard ratio to": test.high,
         "log-rank p": test.p_value,
     }
+
+
+def _mean(values: Numbers) -> float:
+    return float(values.mean()) if len(values) else math.nan
 
 
 def _halves(medians: list[float]) -> str:

@@ -77,6 +77,7 @@ class Uplift(Objective):
     target: ClassVar[TargetKind] = TargetKind.NOTHING
     reads: ClassVar[tuple[str, ...]] = ("treatment", "outcome", "propensity", "cost")
     counts_errors: ClassVar[bool] = False
+    needs_features: ClassVar[bool] = True
 
     treatment: Any
     outcome: Any
@@ -102,6 +103,11 @@ class Uplift(Objective):
                 f"'propensity' must be between 0 and 1, got {self.propensity!r}: where all rows, "
                 "or none, are treated, there is nothing to compare with."
             )
+
+    @property
+    def sign(self) -> int:
+        """1 where large outcomes are wanted, else -1."""
+        return 1 if self.direction == "high" else -1
 
     @property
     def learners(self) -> Learners:
@@ -137,9 +143,8 @@ class Uplift(Objective):
         )
         if scores.poor_overlap >= WORTH_SAYING:
             warnings.warn(str(scores.overlap_warning()), OpdtWarning, stacklevel=2)
-        sign = 1.0 if self.direction == "high" else -1.0
         return UpliftGains.of(
-            sign * scores.values - cost, None, name="outcome", objective=self,
+            self.sign * scores.values - cost, None, name="outcome", objective=self,
             scores=scores.values, treated=trial.treated, propensity=scores.propensity,
         )  # fmt: skip
 
@@ -205,7 +210,7 @@ class Uplift(Objective):
             sentence = f"{self.told(split, level)}, on {said}"
         return Estimate(
             n_rows, inside.rows, inside.mean, split.outside.mean, interval, level, p_value,
-            sentence, numbers_of(split),
+            sentence, numbers_of(split), self.sign,
         )  # fmt: skip
 
     def told(self, split: EffectSplit, level: float) -> str:
@@ -246,6 +251,11 @@ class UpliftGains(ObjectiveGains):
     scores: Numbers  # (n_rows,) effect of the treatment on each row, in the outcome's unit
     treated: NDArray[np.bool_]
     propensity: Numbers
+
+    def told(self, mean: float, overall: float, covered: int) -> str:
+        """What treating a covered row and any row gains, in words."""
+        show, rows = self.objective.show, "row" if covered == 1 else "rows"
+        return f"uplift of {show(mean)} a row in {covered:,} {rows}, {show(overall)} overall"
 
     def account(self, fires: NDArray[np.bool_], label: int) -> Account:
         """The effects inside and outside, by the scores that the rule was chosen by."""
