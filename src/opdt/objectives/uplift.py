@@ -18,7 +18,7 @@ from opdt.objectives.estimate import Estimate, welch_p_value
 from opdt.objectives.gains import ObjectiveGains
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.rows import BoundRows, Numbers, called
-from opdt.objectives.words import Account, Words, with_unit
+from opdt.objectives.words import Account, Words, plain, with_unit
 from opdt.table.raw import BadRows, Raw
 
 DIRECTIONS = ("high", "low")
@@ -222,17 +222,17 @@ class Uplift(Objective):
         if not math.isnan(split.low):
             parts.append(
                 f"a difference of {self._signed(split.difference)} "
-                f"({self._signed(split.low)} to {self._signed(split.high)})"
+                f"({_sign(split.low)} to {_sign(split.high)})"
             )
         return ", ".join(parts)
 
     def _signed(self, value: float) -> str:
-        return ("+" if value > 0 else "") + self.show(value)
+        return f"{_sign(value)} {self.unit}".rstrip()
 
     def _ends(self, effect: Effect, level: float) -> str:
         if math.isnan(effect.low):
             return " (too few rows for an interval)"
-        return f" ({level:.0%} interval {self._signed(effect.low)} to {self._signed(effect.high)})"
+        return f" ({level:.0%} interval {_sign(effect.low)} to {_sign(effect.high)})"
 
     def _lacking(self, effect: Effect) -> str:
         return (
@@ -268,6 +268,10 @@ class UpliftGains(ObjectiveGains):
         if split.inside.empty_arm is not None:
             sentence += f"; {self.objective._lacking(split.inside)}"
         return Account(sentence, numbers_of(split), self.objective.unit)
+
+
+def _sign(value: float) -> str:
+    return ("+" if value > 0 else "") + plain(value)
 
 
 def numbers_of(split: EffectSplit) -> dict[str, float]:
