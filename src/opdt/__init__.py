@@ -48,7 +48,13 @@ if typing.TYPE_CHECKING:
     from opdt.engines.mip import MIPEngine
     from opdt.engines.rscrules import RSCRULESEngine
     from opdt.engines.search import SearchEngine, Searcher
-    from opdt.estimators import OPDTClassifier, OPDTClassifierCV, OPDTRuleList, OPDTRuleSet
+    from opdt.estimators import (
+        OPDTClassifier,
+        OPDTClassifierCV,
+        OPDTRegressor,
+        OPDTRuleList,
+        OPDTRuleSet,
+    )
 
 __version__ = "0.1.0"
 
@@ -73,6 +79,7 @@ __all__ = [
     "Money",
     "OPDTClassifier",
     "OPDTClassifierCV",
+    "OPDTRegressor",
     "OPDTRuleList",
     "OPDTRuleSet",
     "Objective",
@@ -141,6 +148,7 @@ _LATER = {
     "MIPEngine": "opdt.engines.mip",
     "OPDTClassifier": "opdt.estimators",
     "OPDTClassifierCV": "opdt.estimators",
+    "OPDTRegressor": "opdt.estimators",
     "OPDTRuleList": "opdt.estimators",
     "OPDTRuleSet": "opdt.estimators",
     "ParetoFrontier": "opdt.analysis.frontier",
