@@ -9,9 +9,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from opdt.errors import InputError
 from opdt.objectives.doubly_robust import (
+    EffectScores,
     FeatureMatrix,
     Learners,
-    Scores,
     Trial,
     cross_fitted_scores,
 )
@@ -144,7 +144,7 @@ def test_levels_missing_values_and_dates() -> None:
 
 
 def test_poor_overlap_is_one_sentence() -> None:
-    scores = Scores(np.zeros(4), np.array([0.5, 0.96, 0.005, 0.5]))
+    scores = EffectScores(np.zeros(4), np.array([0.5, 0.96, 0.005, 0.5]))
     assert scores.poor_overlap == 0.5
     assert scores.clipped == 0.25
     assert str(scores.overlap_warning()).startswith("50.0% of the rows have a propensity below 5%")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import enumeration as plain
 from opdt import (
+    Budget,
     InputError,
     OpdtWarning,
     Problem,
@@ -216,6 +218,24 @@ def test_what_is_asked_of_many_searches() -> None:
     assert len(best) == 3
     found = stability(data, objective=TRIAL, max_depth=1, n_bootstrap=5)
     assert found.features["age"] > 0.5
+
+
+def test_a_time_limit_counts_the_models() -> None:
+    solution = discover(clinic(), objective=TRIAL, time_limit=0)
+    assert solution.rule is None
+    assert solution.bound == float("inf")
+    assert solution.stopped_by == "time limit"
+    stop = threading.Event()
+
+    class Last(DummyRegressor):  # sets the event while the first model is fitted
+        def fit(self, X: Any, y: Any) -> Any:
+            stop.set()
+            return super().fit(X, y)
+
+    asked = Uplift(treatment="drug", outcome="gain", propensity=0.5, outcome_learner=Last())
+    ended = discover(clinic(), objective=asked, budget=Budget(cancel=stop))
+    assert ended.rule is None
+    assert ended.stopped_by == "cancelled"
 
 
 def test_poor_overlap_is_a_warning() -> None:

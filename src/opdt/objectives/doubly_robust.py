@@ -14,7 +14,7 @@ S. Athey and S. Wager, Policy Learning With Observational Data, Econometrica 89 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +70,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class EffectScores:
     """The score of each row, and the propensity that it was made with.
 
     Attributes
@@ -196,7 +196,8 @@ def cross_fitted_scores(
     learners: Learners | None = None,
     folds: int = 5,
     seed: int = 0,
-) -> Scores:
+    watch: Callable[[], object] | None = None,
+) -> EffectScores:
     """The scores of all rows, each by models that have not seen the row.
 
     Parameters
@@ -210,15 +211,17 @@ def cross_fitted_scores(
         Rows are divided into so many parts, each arm evenly.
     seed : int
         Of the division and of the default learners.
+    watch : callable, optional
+        Called before each model is fitted; what it raises ends the work.
     """
     check_arms(trial, folds)
-    models = _Models(columns, trial, learners or Learners(), seed)
+    models = _Models(columns, trial, learners or Learners(), seed, watch)
     n_rows = len(trial.outcome)
     values, propensity = np.empty(n_rows), np.empty(n_rows)
     with _few_threads(n_rows * len(columns)):
         for fitted, scored in _split(trial.treated, folds, seed):
             values[scored], propensity[scored] = models.score(fitted, scored)
-    return Scores(values, propensity)
+    return EffectScores(values, propensity)
 
 
 @contextmanager
@@ -255,9 +258,15 @@ class _Models:
     """Fits the models to some rows, and scores others by them."""
 
     def __init__(
-        self, columns: Sequence[Column], trial: Trial, learners: Learners, seed: int
+        self,
+        columns: Sequence[Column],
+        trial: Trial,
+        learners: Learners,
+        seed: int,
+        watch: Callable[[], object] | None = None,
     ) -> None:
         self.trial, self.learners, self.seed = trial, learners, seed
+        self.watch = watch or (lambda: None)
         features = FeatureMatrix(columns)
         needs_codes = learners.outcome is None or (
             learners.propensity is None and trial.propensity is None
@@ -300,6 +309,7 @@ class _Models:
                 "not 0 or 1 everywhere; give a regressor."
             )
         goal = target.astype(int) if as_class else target
+        self.watch()
         return _predict(learner, "outcome_learner", inputs, fitted, goal, scored)
 
     def _propensity(self, fitted: NDArray[Any], scored: NDArray[Any]) -> Floats:
@@ -307,6 +317,7 @@ class _Models:
         learner = self._boosting(True) if given is None else given
         inputs = self.coded if given is None else self.indicators
         goal = self.trial.treated[fitted].astype(int)
+        self.watch()
         return _predict(learner, "propensity_learner", inputs, fitted, goal, scored)
 
     def _boosting(self, is_class: bool) -> Any:

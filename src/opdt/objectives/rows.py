@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,15 @@ class BoundRows:
         As the user gave it; for objectives whose target holds no classes.
     label : int or None
         The code of the class that rules are for; None where any may be it.
+    watch : callable or None
+        Called without arguments from time to time by what takes long; raises at a limit.
     """
 
     table: Table
     source: Source | None = None
     y: Any = None
     label: int | None = None
+    watch: Callable[[], object] | None = None
 
     @classmethod
     def without_features(cls, source: Source) -> BoundRows:

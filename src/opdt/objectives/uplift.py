@@ -139,8 +139,9 @@ class Uplift(Objective):
         check_arms(trial, self.folds)
         cost = rows.numbers("cost", self.cost)
         scores = cross_fitted_scores(
-            rows.table.columns, trial, learners=self.learners, folds=self.folds, seed=self.seed
-        )
+            rows.table.columns, trial, learners=self.learners, folds=self.folds, seed=self.seed,
+            watch=rows.watch,
+        )  # fmt: skip
         if scores.poor_overlap >= WORTH_SAYING:
             warnings.warn(str(scores.overlap_warning()), OpdtWarning, stacklevel=2)
         return UpliftGains.of(

@@ -292,7 +292,8 @@ def build_problem(
     bound = None
     if own is not None:
         rows = None if isinstance(source, Table) else source
-        bound = BoundRows(table, rows, y, own_label(table, label, own))
+        watch = None if clock is None else clock.check
+        bound = BoundRows(table, rows, y, own_label(table, label, own), watch)
     problem = Problem.build(
         table,
         structure=shape,
