@@ -16,7 +16,7 @@ import numpy as np
 from opdt.cli import options as opt
 from opdt.cli.source import class_of
 from opdt.errors import InputError
-from opdt.objectives import Mean, Money, Objective
+from opdt.objectives import Mean, Money, Objective, Survival, TargetKind, Uplift
 from opdt.problem import Problem
 from opdt.problem.arguments import LEAST_COVERAGE
 from opdt.problem.lifting import RARER, RAREST
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 ALL = "all"
 # The options that each objective of its own has.
-OPTIONS = {"money": ("benefit", "cost", "unit"), "mean": ("threshold", "low", "unit")}
+OPTIONS = {
+    "money": ("benefit", "cost", "unit"),
+    "mean": ("threshold", "low", "unit"),
+    "uplift": ("treatment", "outcome", "treated", "propensity", "cost", "low", "unit"),
+    "survival": ("time", "event", "score", "ratio", "low"),
+}
 PRICE = 10.0  # the paper's
 
 
@@ -49,6 +54,14 @@ class Aim:
     threshold: opt.Threshold = None
     low: opt.Low = False
     unit: opt.Unit = None
+    treatment: opt.Treatment = None
+    outcome: opt.Outcome = None
+    treated: opt.TreatedArm = None
+    propensity: opt.Propensity = None
+    time: opt.TimeColumn = None
+    event: opt.EventColumn = None
+    score: opt.Score = None
+    ratio: opt.Ratio = None
 
     def __post_init__(self) -> None:
         _ = self.own  # refuses options of other objectives
@@ -78,14 +91,58 @@ class Aim:
         if self.objective == "mean":
             direction = "low" if self.low else "high"
             return Mean(threshold=self.threshold, direction=direction, unit=unit)
-        return None
+        if self.objective == "uplift":
+            return self._uplift(unit)
+        return self._survival() if self.objective == "survival" else None
+
+    def _uplift(self, unit: str) -> Uplift:
+        if self.treatment is None or self.outcome is None:
+            raise InputError(
+                "'--objective uplift' needs '--treatment', the column that says who was treated, "
+                "and '--outcome', the column of what came of it."
+            )
+        return Uplift(
+            treatment=self.treatment,
+            outcome=self.outcome,
+            treated=self.treated,
+            propensity=None if self.propensity is None else _amount(self.propensity),
+            cost=0 if self.cost is None else _amount(self.cost),
+            direction="low" if self.low else "high",
+            unit=unit,
+        )
+
+    def _survival(self) -> Survival:
+        if self.time is None or self.event is None:
+            raise InputError(
+                "'--objective survival' needs '--time', the column of times, and '--event', the "
+                "column that is 1 where the event came at that time."
+            )
+        return Survival(
+            time=self.time,
+            event=self.event,
+            score=self.score or "log-rank",
+            direction="low" if self.low else "high",
+            ratio=1.0 if self.ratio is None else self.ratio,
+        )
+
+    def target_of(self, target: str | None) -> str | None:
+        """The target column, which all but some objectives need."""
+        without = self.own is not None and self.own.target is TargetKind.NOTHING
+        if target is None and not without:
+            raise InputError("'--target' is missing: name the column that holds the classes.")
+        if target is not None and without:
+            raise InputError(
+                f"'--target' is not used by '--objective {self.objective}', which names its "
+                "columns by options of its own; drop it."
+            )
+        return target
 
     def _shares(self, name: str) -> bool:
         """Whether the objective that is asked for has this option, too."""
         return name in OPTIONS.get(self.objective or "", ())
 
     def problem(
-        self, source: Source, target: str, table: Table, rule: RuleOptions, depth: int | None
+        self, source: Source, target: str | None, table: Table, rule: RuleOptions, depth: int | None
     ) -> Problem:
         """The problem of an objective of its own; its columns are read as in the table."""
         assert self.own is not None

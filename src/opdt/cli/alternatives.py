@@ -97,7 +97,7 @@ class WhichOptions:
 @spread
 def alternatives(
     data: opt.Data,
-    target: opt.Target,
+    target: opt.AnyTarget = None,
     *,
     which: WhichOptions,
     depth: opt.Depth = None,
@@ -129,8 +129,9 @@ def alternatives(
     if aim.objective == "coverage":
         raise InputError(
             "'--objective coverage' gives no order of many rules; list them by 'precision', 'vi', "
-            "'money' or 'mean'."
+            "'money', 'mean', 'uplift' or 'survival'."
         )
+    target = aim.target_of(target)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         source = given.open_data(data, text.marks)
         table = columns.table(source, target, aim.own)
@@ -349,9 +350,7 @@ def _proof(found: Found) -> str:
     return f"proven: these are the first of all rules of this kind ({took})"
 
 
-def _write(
-    out: Path, parts: Mapping[str, Found], plan: Plan, asked: Mapping[str, Any]
-) -> None:
+def _write(out: Path, parts: Mapping[str, Found], plan: Plan, asked: Mapping[str, Any]) -> None:
     """Write the parts as JSON to a file or (for '-') to the terminal."""
     import json
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @spread
 def fit(
     data: opt.Files,
-    target: opt.Target,
+    target: opt.AnyTarget = None,
     *,
     depth: opt.Depth = None,
     aim: Aim,
@@ -48,12 +48,13 @@ def fit(
     from opdt.cli.pieces import in_pieces
     from opdt.cli.solve import exit_code
     from opdt.cli.source import STDIN
+    from opdt.errors import InputError
 
     only_json = json_out is not None and str(json_out) == STDIN
     if json_out is not None and not only_json:
         for path in data:
             check_output("--json", json_out, path)
-    asked = _Asked(target, aim, rule, columns, text, dask)
+    asked = _Asked(aim.target_of(target), aim, rule, columns, text, dask)
     settings: dict[str, Any] = {
         **run.limits,
         "max_depth": depth,
@@ -62,6 +63,11 @@ def fit(
         "engine": engine,
     }
     pieces = in_pieces(data, memory_limit, dask)
+    if pieces and aim.own is not None:
+        raise InputError(
+            f"'--objective {aim.objective}' needs the whole table in memory: give one file, "
+            "without '--memory-limit' and '--dask'."
+        )
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         if pieces:
             settings["memory_limit"] = memory_limit
@@ -83,7 +89,7 @@ def fit(
 class _Asked(NamedTuple):
     """Options that can only be understood beside the columns of the data."""
 
-    target: str
+    target: str | None
     aim: Aim
     rule: RuleOptions
     columns: ColumnOptions
@@ -140,6 +146,7 @@ def _fit_pieces(
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
+    assert asked.target is not None
     wanted = asked.target, asked.columns.role, asked.columns.missing
     with open_pieces(data, *wanted, dask=asked.dask, written=asked.text.marks) as pieces:
         solution = solve(

@@ -75,7 +75,9 @@ class ColumnOptions:
     role: opt.Roles = None
     missing: opt.Missing = None
 
-    def table(self, source: Source, target: str, objective: Objective | None = None) -> Table:
+    def table(
+        self, source: Source, target: str | None, objective: Objective | None = None
+    ) -> Table:
         """The table of a file's columns; those that an objective names are no features."""
         from opdt.cli.source import build_table
 
@@ -173,7 +175,7 @@ class Parts:
     def read(
         cls,
         data: str,
-        target: str,
+        target: str | None,
         text: TextOptions,
         columns: ColumnOptions,
         more: UnseenOptions,

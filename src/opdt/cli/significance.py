@@ -55,7 +55,7 @@ Alpha = Annotated[
 @spread
 def significance(
     data: opt.Data,
-    target: opt.Target,
+    target: opt.AnyTarget = None,
     *,
     permutations: Permutations = 999,
     bootstraps: Bootstraps = 200,
@@ -89,6 +89,7 @@ def significance(
 
     if json_out is not None:
         check_output("--json", json_out, data)
+    target = aim.target_of(target)
     asked = aim.settings(rule.limits)
     with notes(shown=not quiet, columns=False):  # the plan says the same
         rows = Parts.read(data, target, text, columns, more, aim.own)
@@ -141,7 +142,7 @@ class Gathered:
         strata: str | None,
         alpha: float,
         unseen: Any,
-        target: str,
+        target: str | None,
     ) -> None:
         """Run the tests."""
         from opdt.analysis.claims import claim

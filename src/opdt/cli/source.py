@@ -92,7 +92,7 @@ def missing_of(names: Sequence[str], given: Sequence[str] | None) -> dict[str, l
 
 def build_table(
     source: Source,
-    target: str,
+    target: str | None,
     role: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     plan: Plan | None = None,

@@ -155,7 +155,7 @@ class Survival(Objective):
         if len(inside):
             told = told_test(test, level)
             sentence = f"{told}, on {len(inside):,} of {len(fires):,} held-out rows"
-        return Estimate(
+        return LogRankEstimate(
             len(fires), len(inside), _mean(inside), _mean(outside), mean_interval(inside, level),
             level, self._one_sided(test), sentence, numbers_of(test),
         )  # fmt: skip
@@ -166,6 +166,16 @@ class Survival(Objective):
         more = test.observed[0] > test.expected[0]
         right = more if self.direction == "high" else not more
         return test.p_value / 2 if right else 1 - test.p_value / 2
+
+
+@dataclass(frozen=True)
+class LogRankEstimate(Estimate):
+    """What held-out rows say; the sentence has the p-value of the usual, two-sided test."""
+
+    @property
+    def said(self) -> str:
+        """What they say, in words."""
+        return self.sentence
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -183,9 +183,10 @@ class Uplift(Objective):
                 f"{what} has one arm only, {shown}; an effect is a difference of two arms."
             )
         if self.treated is not None:
-            if self.treated not in arms:
+            meant = [arm for arm in arms if arm == self.treated or str(arm) == self.treated]
+            if len(meant) != 1:
                 raise InputError(f"'treated' must be one of {shown}, got {self.treated!r}.")
-            return np.asarray(raw.values == self.treated, dtype=bool)
+            return np.asarray(raw.values == meant[0], dtype=bool)
         if arms != [0, 1]:  # which False and True are, too
             raise InputError(
                 f"{what} has the arms {shown}; say by 'treated' which of them was treated."

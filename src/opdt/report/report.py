@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from opdt.counts import ratio
 from opdt.errors import InputError
-from opdt.objectives import Objective, TargetKind
+from opdt.objectives import Estimate, Objective, TargetKind
 from opdt.problem import Problem
 from opdt.report.content import wrong_rows
 from opdt.report.formats import format_count, format_seconds, format_share
@@ -20,7 +20,7 @@ from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures
 from opdt.report.rows import ReportRows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
-from opdt.report.worth import claims_of_worth, problem_of, worth_of
+from opdt.report.worth import claims_of_worth, curves_of, problem_of, worth_of
 from opdt.rules import Rule
 from opdt.rules.counting import Stage, rule_funnel
 from opdt.solution import Solution
@@ -151,8 +151,8 @@ def report(
     if subject.rule is None:
         return Report(context)
     if problem is not None:
-        context |= _worth(subject, problem, parts, rows)
-        context |= claims_of_worth(subject, problem, parts, permutations, test)
+        shown, held = _worth(subject, problem, parts, rows)
+        context |= shown | claims_of_worth(subject, problem, held, permutations, test)
         return Report(context | _rule_of(subject) | {"exports": exports_of(subject.rule)})
     numbers = [rule_report(subject.rule, part.source, part.labels, subject.w) for part in parts]
     segments: Any = ()
@@ -182,19 +182,20 @@ def _rule_of(subject: Subject) -> dict[str, Any]:
 
 def _worth(
     subject: Subject, problem: Problem, parts: Sequence[ReportRows], rows: int
-) -> dict[str, Any]:
-    """Numbers and pictures where an objective says what rows are worth."""
+) -> tuple[dict[str, Any], Estimate | None]:
+    """Numbers and pictures where an objective says what rows are worth; what held-out rows say."""
     objective, rule = problem.best_in, subject.rule
     assert isinstance(objective, Objective)
     assert rule is not None
-    context: dict[str, Any] = {"stages": [], "confusion": [], "wrongs": [], "pictures": []}
-    worth = worth_of(rule, objective, parts)
+    context: dict[str, Any] = {"stages": [], "confusion": [], "wrongs": []}
+    context["pictures"] = curves_of(rule, objective, parts)
+    worth, held = worth_of(rule, problem, parts)
     if objective.target is TargetKind.CLASSES:
         numbers = [rule_report(rule, part.source, part.labels, subject.w) for part in parts]
         context |= _numbers(rule, parts, numbers, rows)
         context["pictures"] = pictures_of(subject, parts, ())
         worth["cards"] += [context["cards"][0], context["cards"][2]]
-    return context | worth
+    return context | worth, held
 
 
 @dataclass(frozen=True)

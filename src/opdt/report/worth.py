@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.objectives import Objective, ObjectiveGains
+from opdt.objectives import Estimate, Objective, ObjectiveGains, Survival
 from opdt.objectives.words import plain
 from opdt.problem import Problem
 from opdt.report.formats import format_share
+from opdt.report.parts import picture
 from opdt.rules import Rule
 from opdt.rules.counting import conditions_left
 from opdt.table import Source
@@ -37,24 +39,33 @@ def problem_of(subject: Subject, source: Source, y: Any) -> Problem:
     return Problem.of(source, y, objective=solution.objective, roles=roles, **known)
 
 
-def worth_of(rule: Rule, objective: Objective, parts: Sequence[ReportRows]) -> dict[str, Any]:
-    """Cards and the table of conditions: what the rule is worth on each part."""
+def worth_of(
+    rule: Rule, problem: Problem, parts: Sequence[ReportRows]
+) -> tuple[dict[str, Any], Estimate | None]:
+    """Cards and the table of conditions: what the rule is worth on each part.
+
+    With it comes what held-out rows say, where there are any.
+    """
     from opdt.analysis.intervals import bind_to_rows
 
+    objective, known = problem.best_in, problem.objective
+    assert isinstance(objective, Objective)
+    assert isinstance(known, ObjectiveGains)
     lines, coverage, held = [], [], None
     for number, part in enumerate(parts):
-        gains = bind_to_rows(objective, rule, part.source, part.y)
-        fires, code = rule.covers(part.source), gains.labels[0]
-        account = gains.account(fires, code)
+        gains = bind_to_rows(objective, rule, part.source, part.y) if number else known
+        fires = rule.covers(part.source)
         value = objective.words.show(_value(objective, gains, fires))
-        detail = "" if account is None else str(account)
+        if number:
+            held = objective.estimate(gains, fires)
+            detail = str(held)
+        else:
+            detail = str(gains.account(fires, gains.labels[0]) or "")
         on = f"on {part.on}"
         lines.append({"value": value, "detail": detail, "on": on})
         rows = f"{int(fires.sum()):,} of {len(fires):,} rows"
         share = format_share(float(fires.mean())) if len(fires) else "–"
         coverage.append({"value": share, "detail": rows, "on": on})
-        if number:
-            held = objective.estimate(gains, fires)
     name = objective.words.name
     cards = [
         {"name": name[:1].upper() + name[1:], "parts": lines[::-1]},
@@ -68,29 +79,43 @@ def worth_of(rule: Rule, objective: Objective, parts: Sequence[ReportRows]) -> d
             "name": "Per covered row",
             "parts": [{"value": plain(held.inside), "detail": said, "on": f"on {parts[1].on}"}],
         })  # fmt: skip
-    return {"cards": cards, "worth_stages": _stages(rule, objective, parts[0])}
+    return {"cards": cards, "worth_stages": _stages(rule, objective, known, parts[0])}, held
+
+
+def curves_of(
+    rule: Rule, objective: Objective, parts: Sequence[ReportRows]
+) -> list[dict[str, Any]]:
+    """Curves of times until an event, on each part; none where matplotlib is not installed."""
+    if not isinstance(objective, Survival) or find_spec("matplotlib") is None:
+        return []
+    from opdt import plot
+
+    def draw(part: ReportRows) -> dict[str, Any]:
+        return picture(
+            f"Rows without the event as time goes by, inside and outside the rule, on the {part.on}"
+            ": Kaplan–Meier curves with 95 % intervals.",
+            lambda ax: plot.survival(rule, part.source, objective=objective, ax=ax),
+            (7.0, 5.0),
+            wide=True,
+        )
+
+    return [draw(part) for part in reversed(parts)]
 
 
 def claims_of_worth(
     subject: Subject,
     problem: Problem,
-    parts: Sequence[ReportRows],
+    holdout: Estimate | None,
     permutations: int,
     test: PermutationTest | None = None,
 ) -> dict[str, Any]:
     """What may and what may not be claimed, and the verdict."""
     from opdt.analysis.claims import claim
-    from opdt.analysis.intervals import holdout_report
     from opdt.analysis.permutation import permutation_test
 
     solution = subject.solution
-    objective, rule = solution.objective, solution.rule
-    assert isinstance(objective, Objective)
     if permutations and test is None:
         test = permutation_test(problem, n_permutations=permutations)
-    holdout = None
-    if len(parts) > 1 and rule is not None:
-        holdout = holdout_report(rule, parts[1].source, parts[1].y, objective=objective)
     found = claim(solution, test=test, holdout=holdout)
     return {
         "claims": [found.may],
@@ -108,11 +133,10 @@ def _value(objective: Objective, gains: ObjectiveGains, fires: NDArray[np.bool_]
     return float(int(gains.gains(gains.labels[0])[fires].sum()) * gains.unit)
 
 
-def _stages(rule: Rule, objective: Objective, part: ReportRows) -> list[dict[str, str]]:
+def _stages(
+    rule: Rule, objective: Objective, gains: ObjectiveGains, part: ReportRows
+) -> list[dict[str, str]]:
     """What each condition leaves, and what that is worth."""
-    from opdt.analysis.intervals import bind_to_rows
-
-    gains = bind_to_rows(objective, rule, part.source, part.y)
     everything = np.ones(part.source.n_rows, dtype=bool)
     steps = [("(all rows)", everything)]
     steps += [(str(condition), left) for condition, left in conditions_left(rule, part.source)]
