@@ -43,6 +43,7 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.path import WeightPath, weight_path
     from opdt.analysis.permutation import PermutationTest, permutation_test
     from opdt.analysis.stability import Stability, stability
+    from opdt.analysis.worth_path import WorthPath, worth_path
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
@@ -108,6 +109,7 @@ __all__ = [
     "UnsupportedProblem",
     "Verdict",
     "WeightPath",
+    "WorthPath",
     "__version__",
     "baselines",
     "boruta_groups",
@@ -132,6 +134,7 @@ __all__ = [
     "top_rules",
     "vi_index",
     "weight_path",
+    "worth_path",
     "write_rule",
     "write_structure",
 ]
@@ -156,6 +159,7 @@ _LATER = {
     "Searcher": "opdt.engines.search",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
+    "WorthPath": "opdt.analysis.worth_path",
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
@@ -170,6 +174,7 @@ _LATER = {
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
+    "worth_path": "opdt.analysis.worth_path",
 }
 _MODULES = ("baselines", "datasets", "plot")
 

@@ -349,9 +349,7 @@ def _proof(found: Found) -> str:
     return f"proven: these are the first of all rules of this kind ({took})"
 
 
-def _write(
-    out: Path, parts: Mapping[str, Found], plan: Plan, asked: Mapping[str, Any]
-) -> None:
+def _write(out: Path, parts: Mapping[str, Found], plan: Plan, asked: Mapping[str, Any]) -> None:
     """Write the parts as JSON to a file or (for '-') to the terminal."""
     import json
 
