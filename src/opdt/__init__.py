@@ -43,6 +43,7 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.path import WeightPath, weight_path
     from opdt.analysis.permutation import PermutationTest, permutation_test
     from opdt.analysis.stability import Stability, stability
+    from opdt.analysis.worth_path import WorthPath, worth_path
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
@@ -110,6 +111,7 @@ __all__ = [
     "Uplift",
     "Verdict",
     "WeightPath",
+    "WorthPath",
     "__version__",
     "baselines",
     "boruta_groups",
@@ -134,6 +136,7 @@ __all__ = [
     "top_rules",
     "vi_index",
     "weight_path",
+    "worth_path",
     "write_rule",
     "write_structure",
 ]
@@ -158,6 +161,7 @@ _LATER = {
     "Searcher": "opdt.engines.search",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
+    "WorthPath": "opdt.analysis.worth_path",
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
@@ -172,6 +176,7 @@ _LATER = {
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
+    "worth_path": "opdt.analysis.worth_path",
 }
 _MODULES = ("baselines", "datasets", "plot")
 
