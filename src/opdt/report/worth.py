@@ -14,6 +14,7 @@ from opdt.objectives.words import plain
 from opdt.problem import Problem
 from opdt.report.formats import format_share
 from opdt.report.parts import picture
+from opdt.report.rows import TEST
 from opdt.rules import Rule
 from opdt.rules.counting import conditions_left
 from opdt.table import Source
@@ -91,9 +92,10 @@ def curves_of(
     from opdt import plot
 
     def draw(part: ReportRows) -> dict[str, Any]:
+        honest = "" if part.on == TEST else " The rule was chosen by these rows, which flatter it."
         return picture(
             f"Rows without the event as time goes by, inside and outside the rule, on the {part.on}"
-            ": Kaplan–Meier curves with 95 % intervals.",
+            f": Kaplan–Meier curves with 95 % intervals.{honest}",
             lambda ax: plot.survival(rule, part.source, objective=objective, ax=ax),
             (7.0, 5.0),
             wide=True,
