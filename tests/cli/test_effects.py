@@ -101,7 +101,7 @@ def test_what_is_missing_or_too_much(trial, opdt, refused):
     refused(opdt(*fit, "--objective", "uplift"), "'--treatment'", "'--outcome'")
     refused(opdt(*fit, "--objective", "survival", "--time", "days"), "'--event'")
     refused(opdt(*fit, *SURVIVAL, "--target", "arm"), "'--target' is not used by")
-    refused(opdt(*fit), "'--target' is missing")
+    refused(opdt(*fit), "Missing option '--target'")
     refused(opdt(*fit, "--target", "arm", "--time", "days"), "'--time' belongs to")
     refused(opdt(*fit, *SURVIVAL, "--propensity", "0.5"), "'--propensity' belongs to")
     refused(opdt(*fit, *SURVIVAL, "--label", "1"), "'--label' names a class")

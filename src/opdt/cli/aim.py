@@ -125,11 +125,14 @@ class Aim:
             ratio=1.0 if self.ratio is None else self.ratio,
         )
 
-    def target_of(self, target: str | None) -> str | None:
+    def target_of(self, target: str | None, command: str) -> str | None:
         """The target column, which all but some objectives need."""
         without = self.own is not None and self.own.target is TargetKind.NOTHING
         if target is None and not without:
-            raise InputError("'--target' is missing: name the column that holds the classes.")
+            raise InputError(
+                "Missing option '--target', the column that holds the class of each row; see "
+                f"'opdt {command} --help'."
+            )
         if target is not None and without:
             raise InputError(
                 f"'--target' is not used by '--objective {self.objective}', which names its "

@@ -131,7 +131,7 @@ def alternatives(
             "'--objective coverage' gives no order of many rules; list them by 'precision', 'vi', "
             "'money', 'mean', 'uplift' or 'survival'."
         )
-    target = aim.target_of(target)
+    target = aim.target_of(target, "alternatives")
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         source = given.open_data(data, text.marks)
         table = columns.table(source, target, aim.own)

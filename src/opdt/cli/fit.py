@@ -54,7 +54,7 @@ def fit(
     if json_out is not None and not only_json:
         for path in data:
             check_output("--json", json_out, path)
-    asked = _Asked(aim.target_of(target), aim, rule, columns, text, dask)
+    asked = _Asked(aim.target_of(target, "fit"), aim, rule, columns, text, dask)
     settings: dict[str, Any] = {
         **run.limits,
         "max_depth": depth,

@@ -54,7 +54,7 @@ def report(
     from opdt.table import open_source
 
     check_output("--out", out, data)
-    target = aim.target_of(target)
+    target = aim.target_of(target, "report")
     what = "The best rule" if target is None else f"The best rule for {target}"
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         rows = Parts.read(data, target, text, columns, more, aim.own)

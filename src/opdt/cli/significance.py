@@ -89,7 +89,7 @@ def significance(
 
     if json_out is not None:
         check_output("--json", json_out, data)
-    target = aim.target_of(target)
+    target = aim.target_of(target, "test")
     asked = aim.settings(rule.limits)
     with notes(shown=not quiet, columns=False):  # the plan says the same
         rows = Parts.read(data, target, text, columns, more, aim.own)
