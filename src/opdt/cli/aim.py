@@ -76,7 +76,9 @@ class Aim:
         """The objective that is an object, from its options; None for those that a name says."""
         for kind, names in OPTIONS.items():
             for name in names:
-                if getattr(self, name) and kind != self.objective and not self._shares(name):
+                value = getattr(self, name)
+                given = value is not None and value is not False
+                if given and name not in OPTIONS.get(self.objective or "", ()):
                     raise InputError(
                         f"'--{name}' belongs to '--objective {kind}'; ask for that, or drop it."
                     )
@@ -139,10 +141,6 @@ class Aim:
                 "columns by options of its own; drop it."
             )
         return target
-
-    def _shares(self, name: str) -> bool:
-        """Whether the objective that is asked for has this option, too."""
-        return name in OPTIONS.get(self.objective or "", ())
 
     def problem(
         self, source: Source, target: str | None, table: Table, rule: RuleOptions, depth: int | None
