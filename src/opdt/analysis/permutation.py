@@ -17,12 +17,15 @@ from opdt.analysis.shuffling import Shuffler
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
+from opdt.engines.best import solve_problem
+from opdt.engines.means import best_mean
 from opdt.engines.precision import most_precise, price_of_ties
 from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError, OpdtWarning
-from opdt.problem import Constraints, Objective, Problem
-from opdt.problem.arguments import Groups, StructureLike
-from opdt.problem.objective import as_written
+from opdt.objectives.gains import as_written
+from opdt.objectives.mean import Mean, MeanGains
+from opdt.problem import Constraints, Gains, Problem
+from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Plan
 from opdt.verdict import Verdict, format_p_value, judge
@@ -124,7 +127,7 @@ def permutation_test(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
-    objective: str = "vi",
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -174,10 +177,11 @@ sample_weight, roles, missing
     keep_values : bool
         Find the optimum of each permutation (`null_values`), not only whether it is a hit.
         Takes longer; the p-value is the same.
-    objective : str
+    objective : str or Objective
         "vi", "precision" or "coverage", as in `discover`; the rule is the best one in it, and a
         permutation is a hit if any rule is as good. With "precision" that is a rule which is more
         precise, or as precise with at least as many rows of its class; there are no `null_values`.
+        With an `Objective` it is what rows are worth that changes places between them.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 
@@ -213,17 +217,20 @@ sample_weight, roles, missing
         objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    objective = problem.best_in
-    if objective == "precision":
-        if keep_values:
-            raise InputError(
-                "'keep_values' cannot be given beside objective 'precision', whose test asks only "
-                "whether a rule is as precise; leave it out."
-            )
+    best_in = problem.best_in
+    is_mean = isinstance(best_in, Mean) and best_in.threshold is None
+    if keep_values and (is_mean or best_in == "precision"):
+        raise InputError(
+            f"'keep_values' cannot be given beside objective {best_in!r}, whose test asks only "
+            f"whether a rule {'has as good a mean' if is_mean else 'is as precise'}; leave it out."
+        )
+    if best_in == "precision":
         problem, solution, goal = _most_precise(problem, chosen, clock)
+    elif is_mean:
+        problem, solution, goal = _best_mean(problem, chosen, clock)
     else:
         limits = replace(clock.budget, time_limit=_left(clock))
-        solution = replace(chosen.solve(problem, limits), objective=objective)
+        solution = solve_problem(problem, chosen, limits)
         goal = solution.value
     return permute(
         problem,
@@ -257,6 +264,18 @@ def _most_precise(
     if price is None:
         price = Fraction(covered, errors) if errors else pricer.highest
     return pricer.at(price), solution, float(line.value(price) / pricer.scale)
+
+
+def _best_mean(problem: Problem, engine: Engine, clock: Clock) -> tuple[Problem, Solution, float]:
+    """The rule of the best mean, the problem of having as good a one, and the sum that says so."""
+    limits = replace(clock.budget, time_limit=_left(clock))
+    solution, gains = best_mean(problem, engine, limits), problem.objective
+    assert isinstance(gains, MeanGains)
+    if solution.rule is None:
+        return problem, solution, -math.inf
+    mean = gains.mean_of(problem.cover(problem.lower(solution.rule).conditions))
+    assert mean is not None  # a minimum coverage is demanded
+    return problem.with_objective(gains.at(mean)), solution, 0.0
 
 
 class PermutationPlan(NamedTuple):
@@ -337,7 +356,7 @@ def sequential_p_value(hits: int, done: int, *, stopped_early: bool, cut: bool =
     return (1 + hits + cut) / (1 + done + cut)
 
 
-Judge = Callable[[Objective, Budget], Draw]
+Judge = Callable[[Gains, Budget], Draw]
 
 
 def _judge(problem: Problem, engine: Engine, goal: float, *, keep_values: bool) -> Judge:
@@ -351,7 +370,7 @@ def _judge(problem: Problem, engine: Engine, goal: float, *, keep_values: bool) 
             solver.solve(objective, budget=budget), goal, proves=proves
         )
 
-    def decide(objective: Objective, budget: Budget) -> Draw:
+    def decide(objective: Gains, budget: Budget) -> Draw:
         reached = solver.reaches(goal, objective, budget=budget)
         return Draw(hit=reached is not False, decided=reached is not None)
 

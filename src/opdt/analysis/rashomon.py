@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opdt.analysis.counts import frame_of
-from opdt.analysis.ranking import Alternative, levels, list_rules, rank_rules
+from opdt.analysis.ranking import Alternative, levels, list_rules, numbers_of, rank_rules
 from opdt.analysis.rashomon_summary import RashomonSummary, summarise
+from opdt.objectives import Objective, words_of
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
 
@@ -67,6 +68,11 @@ class RashomonSet(Sequence[Alternative]):
     def __iter__(self) -> Iterator[Alternative]:
         return iter(self.rules)
 
+    @property
+    def objective(self) -> str | Objective:
+        """What the values measure."""
+        return self._problem.best_in
+
     @cached_property
     def rules(self) -> tuple[Alternative, ...]:
         """All rules in the documented order; given their names and numbers when first asked for."""
@@ -110,8 +116,7 @@ class RashomonSet(Sequence[Alternative]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
-        names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors")
-        table = {name: [getattr(each, name) for each in self.rules] for name in names}
+        table = numbers_of(self.rules, self._problem.best_in)
         numbers = [number + 1 for _, number in self._coded]
         rules = [str(each.rule) for each in self.rules]
         return table | {"pattern": numbers, "verdict": levels(self.rules), "rule": rules}
@@ -126,7 +131,8 @@ class RashomonSet(Sequence[Alternative]):
             return "There is no rule." if self.complete else "No rule was found in time."
         number = f"{_many(len(self), 'rule')} ({_many(len(self.patterns), 'set')} of rows)"
         kind = "optimum" if self.proven else "best value found"
-        reach = f"with a VI of at least {self.threshold:.10g} ({kind} {self.optimum:.10g})"
+        what = words_of(self._problem.best_in).some
+        reach = f"with {what} of at least {self.threshold:.10g} ({kind} {self.optimum:.10g})"
         if self.complete:
             return f"{number} {reach}; there are no others."
         if self.rest_at_most is not None:
@@ -137,7 +143,7 @@ class RashomonSet(Sequence[Alternative]):
         return f"{number} {reach}; stopped ({self.stopped_by}), so there may be others."
 
     def __str__(self) -> str:
-        shown = list_rules(self.patterns[:10])
+        shown = list_rules(self.patterns[:10], self._problem.best_in)
         more = len(self.patterns) - 10
         return f"{self.facts()}\n{shown}" + (f"\n… and {more:,} more" if more > 0 else "")
 

@@ -9,20 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opdt.cli import options as opt
 from opdt.cli.source import class_of
 from opdt.errors import InputError
+from opdt.objectives import Mean, Money, Objective, Survival, TargetKind, Uplift
+from opdt.problem import Problem
 from opdt.problem.arguments import LEAST_COVERAGE
 from opdt.problem.lifting import RARER, RAREST
 from opdt.report.formats import format_share
 from opdt.solution import Solution
-from opdt.table import Table
+from opdt.table import Source, Table
+
+if TYPE_CHECKING:
+    from opdt.cli.option_groups import RuleOptions
 
 ALL = "all"
+# The options that each objective of its own has.
+OPTIONS = {
+    "money": ("benefit", "cost", "unit"),
+    "mean": ("threshold", "low", "unit"),
+    "uplift": ("treatment", "outcome", "treated", "propensity", "cost", "low", "unit"),
+    "survival": ("time", "event", "score", "ratio", "low"),
+}
 PRICE = 10.0  # the paper's
 
 
@@ -37,13 +49,114 @@ class Aim:
     w: opt.Price = None
     label: opt.Wanted = None
     paper: opt.Paper = False
+    benefit: opt.Benefit = None
+    cost: opt.Cost = None
+    threshold: opt.Threshold = None
+    low: opt.Low = False
+    unit: opt.Unit = None
+    treatment: opt.Treatment = None
+    outcome: opt.Outcome = None
+    treated: opt.TreatedArm = None
+    propensity: opt.Propensity = None
+    time: opt.TimeColumn = None
+    event: opt.EventColumn = None
+    score: opt.Score = None
+    ratio: opt.Ratio = None
 
     def __post_init__(self) -> None:
+        _ = self.own  # refuses options of other objectives
         if not self.paper:
             return
         for option, value in (("--objective", self.objective), ("--label", self.label)):
             if value is not None:
                 raise InputError(f"'{option}' cannot be given beside '--paper', which settles it.")
+
+    @property
+    def own(self) -> Objective | None:
+        """The objective that is an object, from its options; None for those that a name says."""
+        for kind, names in OPTIONS.items():
+            for name in names:
+                value = getattr(self, name)
+                given = value is not None and value is not False
+                if given and name not in OPTIONS.get(self.objective or "", ()):
+                    raise InputError(
+                        f"'--{name}' belongs to '--objective {kind}'; ask for that, or drop it."
+                    )
+        unit = self.unit or ""
+        if self.objective == "money":
+            if self.benefit is None or self.cost is None:
+                raise InputError(
+                    "'--objective money' needs '--benefit', what a row of the class brings, and "
+                    "'--cost', what a row of another costs: a number or the name of a column each."
+                )
+            return Money(benefit=_amount(self.benefit), cost=_amount(self.cost), unit=unit)
+        if self.objective == "mean":
+            direction = "low" if self.low else "high"
+            return Mean(threshold=self.threshold, direction=direction, unit=unit)
+        if self.objective == "uplift":
+            return self._uplift(unit)
+        return self._survival() if self.objective == "survival" else None
+
+    def _uplift(self, unit: str) -> Uplift:
+        if self.treatment is None or self.outcome is None:
+            raise InputError(
+                "'--objective uplift' needs '--treatment', the column that says who was treated, "
+                "and '--outcome', the column of what came of it."
+            )
+        return Uplift(
+            treatment=self.treatment,
+            outcome=self.outcome,
+            treated=self.treated,
+            propensity=None if self.propensity is None else _amount(self.propensity),
+            cost=0 if self.cost is None else _amount(self.cost),
+            direction="low" if self.low else "high",
+            unit=unit,
+        )
+
+    def _survival(self) -> Survival:
+        if self.time is None or self.event is None:
+            raise InputError(
+                "'--objective survival' needs '--time', the column of times, and '--event', the "
+                "column that is 1 where the event came at that time."
+            )
+        return Survival(
+            time=self.time,
+            event=self.event,
+            score=self.score or "log-rank",
+            direction="low" if self.low else "high",
+            ratio=1.0 if self.ratio is None else self.ratio,
+        )
+
+    def target_of(self, target: str | None, command: str) -> str | None:
+        """The target column, which all but some objectives need."""
+        without = self.own is not None and self.own.target is TargetKind.NOTHING
+        if target is None and not without:
+            raise InputError(
+                "Missing option '--target', the column that holds the class of each row; see "
+                f"'opdt {command} --help'."
+            )
+        if target is not None and without:
+            raise InputError(
+                f"'--target' is not used by '--objective {self.objective}', which names its "
+                "columns by options of its own; drop it."
+            )
+        return target
+
+    def problem(
+        self, source: Source, target: str | None, table: Table, rule: RuleOptions, depth: int | None
+    ) -> Problem:
+        """The problem of an objective of its own; its columns are read as in the table."""
+        assert self.own is not None
+        return Problem.of(
+            source,
+            target,
+            max_depth=depth,
+            **self.settings(rule.limits),
+            label=self.of_table(table),
+            **rule.shape(),
+            constraints=rule.demands(table.names),
+            roles=table.plan,
+        )
 
     @property
     def price(self) -> float:
@@ -56,6 +169,13 @@ class Aim:
         A price asks for the VI. So does a limit on errors or precision: the rule of the largest VI
         within the limit; the most precise rule would make nothing of it.
         """
+        if self.own is not None:
+            if self.w is not None:
+                raise InputError(
+                    "'--w' is the price of an error in the VI and cannot be given beside "
+                    f"'--objective {self.objective}'; drop one."
+                )
+            return {"objective": self.own}
         objective = self.objective
         if objective is None:
             other = any(limits.get(name) is not None for name in ("min_precision", "max_errors"))
@@ -78,6 +198,13 @@ class Aim:
             The classes, where they are known before the search.
         """
         if self.paper:
+            return None
+        if self.own is not None and self.own.rule_label is not None:
+            if self.label is not None:
+                raise InputError(
+                    f"'--label' names a class, and '--objective {self.objective}' knows none; "
+                    "drop it."
+                )
             return None
         if self.label is None:
             if classes is None:
@@ -118,6 +245,19 @@ class Aim:
                 f"{format_share(share / LEAST_COVERAGE)}; lower '--min-coverage' for rarer rows."
             )
         return said
+
+
+def written(objective: str | Objective) -> Any:
+    """An objective as it stands in JSON."""
+    return objective if isinstance(objective, str) else objective.to_dict()
+
+
+def _amount(text: str) -> Any:
+    """A number, or the name of a column."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _share(table: Table, label: Any) -> float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @spread
 def fit(
     data: opt.Files,
-    target: opt.Target,
+    target: opt.AnyTarget = None,
     *,
     depth: opt.Depth = None,
     aim: Aim,
@@ -48,12 +48,13 @@ def fit(
     from opdt.cli.pieces import in_pieces
     from opdt.cli.solve import exit_code
     from opdt.cli.source import STDIN
+    from opdt.errors import InputError
 
     only_json = json_out is not None and str(json_out) == STDIN
     if json_out is not None and not only_json:
         for path in data:
             check_output("--json", json_out, path)
-    asked = _Asked(target, aim, rule, columns, text, dask)
+    asked = _Asked(aim.target_of(target, "fit"), aim, rule, columns, text, dask)
     settings: dict[str, Any] = {
         **run.limits,
         "max_depth": depth,
@@ -62,6 +63,11 @@ def fit(
         "engine": engine,
     }
     pieces = in_pieces(data, memory_limit, dask)
+    if pieces and aim.own is not None:
+        raise InputError(
+            f"'--objective {aim.objective}' needs the whole table in memory: give one file, "
+            "without '--memory-limit' and '--dask'."
+        )
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         if pieces:
             settings["memory_limit"] = memory_limit
@@ -83,7 +89,7 @@ def fit(
 class _Asked(NamedTuple):
     """Options that can only be understood beside the columns of the data."""
 
-    target: str
+    target: str | None
     aim: Aim
     rule: RuleOptions
     columns: ColumnOptions
@@ -117,8 +123,13 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     limit = settings["time_limit"]
     clock = Budget(time_limit=limit).start()
     source = open_data(data, asked.text.marks)
-    table = asked.columns.table(source, asked.target)
+    own = asked.aim.own
+    table = asked.columns.table(source, asked.target, own)
     left = None if limit is None else max(0.0, clock.remaining())
+    if own is not None:
+        problem = asked.aim.problem(source, asked.target, table, asked.rule, settings["max_depth"])
+        run = {name: settings[name] for name in ("n_jobs", "bar", "engine")}
+        return solve(problem, time_limit=left, **run), problem.table
     solution = solve(
         table,
         label=asked.aim.of_table(table),
@@ -135,6 +146,7 @@ def _fit_pieces(
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
 
+    assert asked.target is not None
     wanted = asked.target, asked.columns.role, asked.columns.missing
     with open_pieces(data, *wanted, dask=asked.dask, written=asked.text.marks) as pieces:
         solution = solve(
@@ -154,14 +166,15 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
     import json
 
     import opdt
+    from opdt.cli.aim import written
     from opdt.cli.console import stderr
     from opdt.rules import rule_to_dict, write_rule
 
     if solution.rule is None:
         stderr().print("there is no rule, so none is written.", soft_wrap=True)
         return
-    info = {
-        "objective": solution.objective,
+    info: dict[str, Any] = {
+        "objective": written(solution.objective),
         "value": solution.value,
         "bound": solution.bound,
         "status": str(solution.status),
@@ -174,6 +187,12 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         "engine": solution.engine,
         "opdt": opdt.__version__,
     }
+    if solution.account is not None:
+        info["account"] = solution.account.to_dict()
+    if not isinstance(solution.objective, str):
+        del info["w"]
+        if solution.objective.rule_label is not None:  # rows have no classes
+            del info["precision"], info["errors"]
     if solution.plan is not None:
         info["columns"] = solution.plan.to_list()
     if str(path) == "-":

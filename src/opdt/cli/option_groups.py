@@ -17,6 +17,7 @@ from opdt.cli import options as opt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from opdt.objectives import Objective
     from opdt.table import Plan, Source, Table
 
 
@@ -74,11 +75,13 @@ class ColumnOptions:
     role: opt.Roles = None
     missing: opt.Missing = None
 
-    def table(self, source: Source, target: str) -> Table:
-        """The table of a file's columns."""
+    def table(
+        self, source: Source, target: str | None, objective: Objective | None = None
+    ) -> Table:
+        """The table of a file's columns; those that an objective names are no features."""
         from opdt.cli.source import build_table
 
-        return build_table(source, target, self.role, self.missing)
+        return build_table(source, target, self.role, self.missing, objective=objective)
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,13 @@ class Parts:
 
     @classmethod
     def read(
-        cls, data: str, target: str, text: TextOptions, columns: ColumnOptions, more: UnseenOptions
+        cls,
+        data: str,
+        target: str | None,
+        text: TextOptions,
+        columns: ColumnOptions,
+        more: UnseenOptions,
+        objective: Objective | None = None,
     ) -> Parts:
         """The rows of a file. What a column is, all of them decide, not those left by chance."""
         from opdt.cli.source import build_table, part_rows, read_data
@@ -178,8 +187,9 @@ class Parts:
 
         frame = read_data(data, text.marks)
         rows, unseen = part_rows(frame, more.hold_out, more.seed)
-        plan = columns.table(open_source(frame), target).plan
+        plan = columns.table(open_source(frame), target, objective).plan
         if more.test is not None:
             unseen = read_data(more.test, text.marks)
         source = open_source(rows)
-        return cls(source, build_table(source, target, plan=plan), plan, unseen)
+        table = build_table(source, target, plan=plan, objective=objective)
+        return cls(source, table, plan, unseen)

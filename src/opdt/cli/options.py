@@ -11,6 +11,7 @@ DATA = "The data"
 KNOWN = "What you know"
 WANTED = "What the rule must meet"
 UNSEEN = "Rows the rule has not seen"
+WORTH = "What rows are worth"
 
 # Text, as paths would fold the slashes of an address and of a query.
 Data = Annotated[
@@ -31,7 +32,19 @@ Files = Annotated[
     ),
 ]
 Target = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Column that holds the class of each row.")
+    str,
+    typer.Option(
+        metavar="COLUMN", help="Column that holds the class of each row, or its number ('mean')."
+    ),
+]
+AnyTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="Column that holds the class of each row, or its number with 'mean'; not with "
+        "'uplift' and 'survival'.",
+    ),
 ]
 Depth = Annotated[
     int | None,
@@ -47,9 +60,106 @@ Objective = Annotated[
     str | None,
     typer.Option(
         metavar="WHAT",
-        help="What the rule is best in: 'precision' (the default), 'vi', or 'coverage'.",
+        help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'money', "
+        "'mean', 'uplift' or 'survival'.",
     ),
 ]
+Benefit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="With 'money': what a row of the class brings, a number or a column.",
+        rich_help_panel=WORTH,
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="With 'money': what a row of another class costs, a number or a column. With "
+        "'uplift': what treating a row costs (0).",
+        rich_help_panel=WORTH,
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="With 'mean': the largest sum of (target - X); the highest mean if left out.",
+        rich_help_panel=WORTH,
+    ),
+]
+Low = Annotated[
+    bool,
+    typer.Option(
+        "--low",
+        help="Where the target ('mean'), the outcome ('uplift') or the risk ('survival') is low.",
+        rich_help_panel=WORTH,
+    ),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="Unit of amounts or of the target: 'EUR'.", rich_help_panel=WORTH
+    ),
+]
+Treatment = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="With 'uplift': the column of two arms, 0 and 1, or see '--treated'.",
+        rich_help_panel=WORTH,
+    ),
+]
+TreatedArm = Annotated[
+    str | None,
+    typer.Option(
+        "--treated", metavar="VALUE", help="With 'uplift': the arm that was treated (1).",
+        rich_help_panel=WORTH,
+    ),
+]  # fmt: skip
+Outcome = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="With 'uplift': what came of it, numbers.", rich_help_panel=WORTH
+    ),
+]
+Propensity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHANCE",
+        help="With 'uplift': the known chance to be treated, a number or a column (estimated).",
+        rich_help_panel=WORTH,
+    ),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--time", metavar="COLUMN", help="With 'survival': the time until the event, or until a "
+        "row was no longer watched.", rich_help_panel=WORTH,
+    ),
+]  # fmt: skip
+EventColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--event", metavar="COLUMN", help="With 'survival': 1 where the event came, else 0.",
+        rich_help_panel=WORTH,
+    ),
+]  # fmt: skip
+Score = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="With 'survival': 'log-rank' (the default) or 'martingale'.",
+        rich_help_panel=WORTH,
+    ),
+]  # fmt: skip
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X", help="With 'survival': how many times the pace of all rows counts (1).",
+        rich_help_panel=WORTH,
+    ),
+]  # fmt: skip
 Paper = Annotated[
     bool,
     typer.Option("--paper", help="As in the paper: the best VI over all classes, w = 10."),

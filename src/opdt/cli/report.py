@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @spread
 def report(
     data: opt.Data,
-    target: opt.Target,
+    target: opt.AnyTarget = None,
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="HTML page to write.")
@@ -54,8 +54,10 @@ def report(
     from opdt.table import open_source
 
     check_output("--out", out, data)
+    target = aim.target_of(target, "report")
+    what = "The best rule" if target is None else f"The best rule for {target}"
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more)
+        rows = Parts.read(data, target, text, columns, more, aim.own)
         settings = {
             "max_depth": depth,
             **aim.settings(rule.limits),
@@ -63,7 +65,11 @@ def report(
             **rule.shape(),
             "constraints": rule.demands(rows.table.names),
         }
-        solution = solve(rows.table, **run.limits, **settings)
+        if aim.own is None:
+            solution = solve(rows.table, **run.limits, **settings)
+        else:
+            problem = aim.problem(rows.source, target, rows.table, rule, depth)
+            solution = solve(problem, **run.limits)
         tested = () if rows.unseen is None else (open_source(rows.unseen), target)
         with working("other prices, tests and pictures …", shown=not run.quiet):
             page = make_report(
@@ -71,7 +77,7 @@ def report(
                 rows.source,
                 target,
                 *tested,
-                title=title or f"The best rule for {target} in {os.path.basename(data)}",
+                title=title or f"{what} in {os.path.basename(data)}",
                 permutations=permutations,
                 settings={**settings, "roles": roles_of(rows.source.names, columns.role)},
             )

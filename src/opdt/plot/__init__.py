@@ -6,8 +6,9 @@ Pictures suit the ground they are drawn on, light or dark. Names from data are s
 
 from opdt.plot.funnels import funnel
 from opdt.plot.regions import region
+from opdt.plot.survival_curves import survival
 from opdt.plot.traces import progress
 from opdt.plot.trade_offs import trade_off
 from opdt.plot.trees import split_tree, structure
 
-__all__ = ["funnel", "progress", "region", "split_tree", "structure", "trade_off"]
+__all__ = ["funnel", "progress", "region", "split_tree", "structure", "survival", "trade_off"]

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.counts import RuleCounts
+from opdt.objectives import ObjectiveGains
+from opdt.objectives.evidence import GainEvidence
 from opdt.problem.chains import Level
 from opdt.problem.coded import CodedRule
-from opdt.problem.problem import Problem
+from opdt.problem.problem import Measure, Problem
 from opdt.rules import Op
 from opdt.rules.counting import count_masks
 from opdt.verdict import Evidence
@@ -24,17 +26,51 @@ def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
 
 def evidence_of_rows(problem: Problem, fires: NDArray[np.bool_], label: int) -> Evidence:
     """The same of covered rows, shape (n_rows,), and a class."""
-    wrong = problem.objective.wrong(label)
+    gains = problem.objective
+    if isinstance(gains, ObjectiveGains):
+        return _of_gains(problem, gains, fires & (gains.weights > 0))
+    wrong = gains.wrong(label)
     if problem.table.weights is not None:
         there = problem.table.weights > 0
         fires, wrong = fires[there], wrong[there]
     return Evidence(count_masks(fires, ~wrong), *problem.n_rules)
 
 
-def evidence_of_counts(problem: Problem, label: int, covered: int, errors: int) -> Evidence:
-    """The same from counts that are known, of a table whose rows have no weights."""
-    wrong = problem.objective.wrong(label)
+def _of_gains(problem: Problem, gains: ObjectiveGains, fires: NDArray[np.bool_]) -> GainEvidence:
+    """The same of rows that are worth numbers."""
+    there = gains.weights > 0
+    counts = count_masks(fires[there], ~gains.wrong(gains.labels[0])[there])
+    mean = float(gains.values[fires].mean()) if fires.any() else 0.0
+    log_one, expected = gains.chance(fires, mean)
+    return GainEvidence(
+        counts,
+        *problem.n_rules,
+        log_one=log_one,
+        mean=mean,
+        overall=expected,
+        told=gains.told(mean, expected, int(counts.covered)),
+        shuffled=gains.shuffled,
+    )
+
+
+def evidence_of_measure(problem: Problem, label: int, measure: Measure) -> Evidence:
+    """The same from a rule's counts, of a table whose rows have no weights."""
+    gains = problem.objective
+    wrong, scale = gains.wrong(label), gains.weight_scale
+    covered, errors = measure.covered // scale, measure.errors // scale
     counts = RuleCounts(len(wrong), int((~wrong).sum()), covered, errors)
+    if isinstance(gains, ObjectiveGains):
+        mean = problem.value(measure.gain) / covered if covered else 0.0
+        spread = gains.spread
+        return GainEvidence(
+            counts,
+            *problem.n_rules,
+            log_one=spread.log_chance(covered, mean),
+            mean=mean,
+            overall=spread.mean,
+            told=gains.told(mean, spread.mean, covered),
+            shuffled=gains.shuffled,
+        )
     return Evidence(counts, *problem.n_rules)
 
 

@@ -146,13 +146,13 @@ def pictures_of(
 
     rule, known = subject.rule, parts[-1]
     drawn = [
-        _picture(
+        picture(
             f"The rule's region on the {known.on}: covered rows lie inside, errors are marked.",
             lambda ax: plot.region(rule, known.source, known.labels, ax=ax),
             (7.0, 5.0),
             wide=True,
         ),
-        _picture(
+        picture(
             "What each condition leaves, on the rows the rule was found on.",
             lambda ax: plot.funnel(rule, parts[0].source, parts[0].labels, ax=ax),
             (7.0, 3.2),
@@ -161,14 +161,14 @@ def pictures_of(
     ]
     if len(segments) > 1:
         drawn.append(
-            _picture(
+            picture(
                 "Precision against coverage of the best rules for all prices w of an error.",
                 lambda ax: plot.trade_off(segments, ax=ax),
             )
         )
     if len(subject.solution.trace) > 1:
         drawn.append(
-            _picture(
+            picture(
                 "How the best value and the proven bound met.",
                 lambda ax: plot.progress(subject.solution, ax=ax),
             )
@@ -176,7 +176,7 @@ def pictures_of(
     return drawn
 
 
-def _picture(
+def picture(
     caption: str, draw: Any, size: tuple[float, float] = (5.0, 4.0), *, wide: bool = False
 ) -> dict[str, Any]:
     """A picture as SVG inside the page; as an image it can neither load nor run anything."""

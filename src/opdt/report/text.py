@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from opdt.objectives import Objective, words_of
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
@@ -15,19 +16,6 @@ _NO_RULE = {
     Status.INFEASIBLE: "No rule meets the constraints.",
     Status.UNKNOWN: "No rule that meets the constraints was found in time.",
     Status.FEASIBLE: "No rule that pays for its errors was found in time.",
-}
-# What is proven of all other rules, and what a bound says of them, by objective.
-_BETTER = {
-    ("vi", Status.OPTIMAL): "has a larger VI",
-    ("vi", Status.NO_PATTERN): "has a VI above 0",
-    ("precision", Status.OPTIMAL): "with enough rows is more precise",
-    ("coverage", Status.OPTIMAL): "covers more rows of its class",
-    ("coverage", Status.NO_PATTERN): "covers any row of its class",
-}
-_MORE = {
-    "vi": "has a VI above {}",
-    "precision": "with enough rows has a precision above {}",
-    "coverage": "covers more than {} rows of its class",
 }
 _WHY = {StopReason.FINISHED: "the engine is a heuristic"}
 
@@ -70,6 +58,8 @@ def rule_lines(solution: Solution) -> list[str]:
     if solution.rule is None:
         if solution.objective == "coverage" and solution.status is Status.NO_PATTERN:
             return [_NO_RULE[Status.INFEASIBLE]]
+        if isinstance(solution.objective, Objective) and solution.status is Status.NO_PATTERN:
+            return ["No pattern: no rule covers rows that are worth anything together."]
         return [_NO_RULE[solution.status]]
     conditions = [str(condition) for condition in solution.rule.conditions] or ["(any row)"]
     words = ["IF  ", *["AND "] * (len(conditions) - 1)]
@@ -85,14 +75,31 @@ def solution_facts(
     `verdict` is one that more is known for than the training rows say.
     """
     facts = []
-    if solution.rule is not None:
-        facts = _shares(solution, solution.rule, table, w)
+    own = isinstance(solution.objective, Objective)
+    if solution.rule is not None and own:
+        facts = _worth(solution, table)
+    if solution.rule is not None and len(table.classes) > 1:
+        facts += _shares(solution, solution.rule, table, w)
     return [
         *facts,
         ("status", proof(solution)),
         *verdict_facts(solution.verdict if verdict is None else verdict),
         ("time", f"{format_seconds(solution.seconds)} (engine {solution.engine})"),
     ]
+
+
+def _worth(solution: Solution, table: Table) -> list[tuple[str, str]]:
+    """What the rule is worth, in the objective's words."""
+    words = words_of(solution.objective)
+    facts = [(words.name, words.show(solution.value))]
+    if solution.account is not None:
+        facts.append(("the rule", str(solution.account)))
+    if len(table.classes) == 1:
+        total = table.n_rows if table.weights is None else float(table.weights.sum())
+        share = format_share(solution.covered / total)
+        rows = f"{format_count(solution.covered)} of {format_count(total)} rows"
+        facts.append(("coverage", f"{share}  ({rows})"))
+    return facts
 
 
 def verdict_facts(verdict: Verdict | None) -> list[tuple[str, str]]:
@@ -102,15 +109,19 @@ def verdict_facts(verdict: Verdict | None) -> list[tuple[str, str]]:
 
 def proof(solution: Solution) -> str:
     """What is proven about the solution, in words."""
+    words = words_of(solution.objective)
     if solution.status is Status.INFEASIBLE:
         return "proven infeasible: relax the constraints"
     if solution.status in (Status.OPTIMAL, Status.NO_PATTERN):
         kind = "proven optimal" if solution.status is Status.OPTIMAL else "proven"
-        return f"{kind}: no allowed rule {_BETTER[solution.objective, solution.status]}"
+        said = words.better if solution.status is Status.OPTIMAL else words.nothing
+        return f"{kind}: no allowed rule {said}"
     limit, gap = format_count(solution.bound), format_count(solution.gap)
     if solution.objective == "precision":
-        limit, gap = format_share(solution.bound), f"{100 * solution.gap:.1f} points"
-    said = f"no allowed rule {_MORE[solution.objective].format(limit)}"
+        limit, gap = format_share(solution.bound), words.show_gap(solution.gap)
+    elif solution.objective not in ("vi", "coverage"):
+        limit, gap = words.show(solution.bound), words.show_gap(solution.gap)
+    said = f"no allowed rule {words.above.format(limit)}"
     why = f"not proven ({_WHY.get(solution.stopped_by, solution.stopped_by)})"
     if solution.status is Status.UNKNOWN:
         return f"{why}: {said}"
