@@ -54,6 +54,7 @@ def resolve_table(
     roles: Mapping[str, str] | Plan | None,
     clock: Watch | None = None,
     missing: Any = None,
+    keep: Sequence[str] = (),
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
@@ -66,7 +67,7 @@ def resolve_table(
             "OPDTClassifier take partitions."
         )
     if not isinstance(X, Table):
-        asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing}
+        asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing, "keep": keep}
         return _coded(open_source(X), y, asked, clock)
     for name, given in (
         ("y", y), ("sample_weight", sample_weight), ("roles", roles), ("missing", missing)
@@ -230,7 +231,7 @@ def build_problem(
     demands = resolve_demands(objective, constraints, min_coverage, min_precision)
     shape, file_groups = resolve_structure(structure, max_depth)
     problem = Problem.build(
-        resolve_table(X, y, sample_weight, roles, clock, missing),
+        resolve_table(X, y, sample_weight, roles, clock, missing, demands.segment_columns),
         structure=shape,
         groups={**file_groups, **check_groups(groups)},
         w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows

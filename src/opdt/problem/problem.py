@@ -30,6 +30,7 @@ from opdt.problem.coded import (
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups, check_groups
 from opdt.problem.lifting import class_code, label_code, lift_condition, lower_condition
+from opdt.problem.segments import RowLimit, check_row_limits, row_limits
 from opdt.problem.objective import (
     Objective,
     RowGains,
@@ -217,7 +218,7 @@ constraints, sample_weight, roles, missing
 
     def _changed(self, name: str, value: Any) -> Problem:
         other = copy(self)
-        for known in ("limits", "n_rules"):
+        for known in ("limits", "n_rules", "_row_limits"):
             other.__dict__.pop(known, None)
         object.__setattr__(other, name, value)
         return other
@@ -231,6 +232,7 @@ constraints, sample_weight, roles, missing
             )
         _ = self.chains  # refuses groups that do not exist or are empty
         _ = self.limits  # refuses a precision of more digits than can be compared
+        check_row_limits(self)
 
     # -- what may be said -------------------------------------------------------------------
 
@@ -432,6 +434,26 @@ constraints, sample_weight, roles, missing
             and measure.covered - measure.errors >= limits.precision * measure.covered
         )
 
+    def row_limits(self, label: int) -> tuple[RowLimit, ...]:
+        """Further limits on the rows of a rule of this class: budgets, segments, parities."""
+        if not self.constraints.sums_rows:
+            return ()
+        if label not in self._row_limits:
+            self._row_limits[label] = row_limits(self, label)
+        return self._row_limits[label]
+
+    @cached_property
+    def _row_limits(self) -> dict[int, tuple[RowLimit, ...]]:
+        return {}
+
+    def meets_row_limits(self, rule: CodedRule) -> bool:
+        """Whether the rows of a rule meet these further limits."""
+        limits = self.row_limits(rule.label)
+        if not limits:
+            return True
+        fires = self.cover(rule.conditions)
+        return all(limit.holds(fires) for limit in limits)
+
     def key(self, rule: CodedRule, measure: Measure) -> tuple[Any, ...]:
         """The order of rules, best first: the documented tie-break of every exact engine.
 
@@ -461,6 +483,8 @@ constraints, sample_weight, roles, missing
             return "it does not fit the structure"
         if not self.within_limits(measure or self.measure(rule)):
             return "its coverage, precision or errors are not as demanded"
+        if not self.meets_row_limits(rule):
+            return "it does not meet 'max_coverage', 'segments' or 'parities'"
         return None
 
     def fits(self, chain: Chain, conditions: Conditions) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table.columns import Column, code_matrix, tiles
+from opdt.table.columns import Column, code_matrix, code_values, tiles
 from opdt.table.frames import (
     Source,
     check_names,
@@ -64,6 +64,8 @@ class Table:
         Row weights; None means that every row counts one.
     plan : Plan
         What each column of the data was taken for, also those that are no features.
+    kept : tuple of Column
+        Columns that are no features and were kept as segments, categorical whatever they hold.
 
     Examples
     --------
@@ -79,12 +81,14 @@ class Table:
     classes: NDArray[Any]
     weights: NDArray[np.float64] | None = None
     plan: Plan = field(default_factory=Plan)
+    kept: tuple[Column, ...] = ()
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """The table of some rows, all classes kept, as if no other row had been read."""
         weights = None if self.weights is None else self.weights[rows]
         columns = tuple(column.take(rows) for column in self.columns)
-        return Table(columns, self.labels[rows], self.classes, weights)
+        kept = tuple(column.take(rows) for column in self.kept)
+        return Table(columns, self.labels[rows], self.classes, weights, kept=kept)
 
     @classmethod
     def build(
@@ -95,6 +99,7 @@ class Table:
         sample_weight: Any = None,
         roles: Mapping[str, str] | Plan | None = None,
         missing: Any = None,
+        keep: Sequence[str] = (),
         warn: bool = True,
         watch: Callable[[], object] | None = None,
         n_jobs: int | None = None,
@@ -117,6 +122,8 @@ class Table:
             is kept as it is: other rows of the same table are read as those that it was made of.
         missing : list of values, or mapping of column name to such lists, optional
             Cells that mean that there is no value, such as 9999.
+        keep : sequence of column names
+            Columns to keep even if they are no features: limits per segment ask for them.
         warn : bool
             Whether to warn of columns that are not used and of cells that cannot be read.
         watch : callable, optional
@@ -132,7 +139,8 @@ class Table:
         """
         source = open_source(X)
         try:
-            return cls._built(source, y, sample_weight, roles, missing, warn, watch, n_jobs)
+            table = cls._built(source, y, sample_weight, roles, missing, warn, watch, n_jobs)
+            return replace(table, kept=_kept(source, table, keep)) if keep else table
         except BadRows as error:
             raise in_file(error, source, y) from None
 
@@ -206,6 +214,20 @@ class Table:
             self.check_used(name)
             raise unknown_column(name, self.names) from None
 
+    def segments(self, name: str) -> Column:
+        """The column whose values are segments: a feature, or one that was kept."""
+        if name in self._positions:
+            return self.columns[self._positions[name]]
+        for column in self.kept:
+            if column.name == name:
+                return column
+        if any(column.name == name for column in self.plan.not_used):
+            raise InputError(
+                f"column {name!r} is no feature and was not kept as segments; build the table with "
+                f"Table.build(..., keep=[{name!r}])."
+            )
+        raise unknown_column(name, self.names)
+
     def check_used(self, name: str) -> None:
         """Refuse a column of the data that is no feature, saying why it is none."""
         for column in self.plan.not_used:
@@ -215,6 +237,19 @@ class Table:
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.names)}
+
+
+def _kept(source: Source, table: Table, names: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of these names that are no features, as segments."""
+    out = []
+    for name in dict.fromkeys(names):
+        if name in table.names:
+            continue
+        if name not in source.names:
+            raise unknown_column(name, source.names)
+        raw = source.column(source.names.index(name))
+        out.append(Column(name, Kind.CATEGORICAL, *code_values(raw, Kind.CATEGORICAL, f"column {name!r}")))
+    return tuple(out)
 
 
 def with_lines(plans: Sequence[ColumnPlan], source: Source) -> list[ColumnPlan]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.blocks import Store
 from opdt.engines.search.collect import Collector
-from opdt.engines.search.positions import RowLimit
+from opdt.problem import RowLimit
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Measure, Objective, Problem, RowGains
@@ -82,6 +82,8 @@ class WithinLimits:
         self._scales = [float(max(1, np.abs(limit.column).max(initial=0))) for limit in first]
         self._total = int(np.abs(gains).sum())
         self._known: Ranked | None = None
+        self.bound: int = self._problem.ceiling  # a gain that no rule within the limits exceeds
+        self.nodes = 0
 
     def solve(self) -> tuple[Ranked | None, StopReason]:
         """The first rule, in the documented order, that meets the limits, and why it ended.
@@ -108,11 +110,16 @@ class WithinLimits:
                 break
             seen.add((fine, prices))
             run = self._search(fine, prices, start)
+            self.nodes += run.statistics.nodes
             if run.stopped_by is not None:
+                most = run.bound()
+                if most is not None:
+                    self.bound = min(self.bound, (most + self._allowance(prices)) // fine)
                 return fine, prices, 0, run.stopped_by
             start = run.incumbent
             value = 0 if start is None else run.problem.measure(start).gain
             bound = (value + self._allowance(prices)) // fine
+            self.bound = min(self.bound, bound)
             if best is None or bound < best[2]:
                 best = fine, prices, bound
             if start is not None:
@@ -170,10 +177,11 @@ class WithinLimits:
         measure = self._problem.measure(rule)
         over = [use - most for use, most in zip(used, self._most, strict=True)]
         if max(over, default=0) <= 0 and self._problem.objection(rule) is None:
-            self._offer((rule, measure))
+            self.offer((rule, measure))
         return measure.gain / self._scale, np.array(over) / self._scales
 
-    def _offer(self, ranked: Ranked) -> None:
+    def offer(self, ranked: Ranked) -> None:
+        """Take a rule that meets the limits, if it comes before the best one known."""
         if ranked[1].gain < self._collector.lowest:
             return
         if self._known is None or self._problem.key(*ranked) < self._problem.key(*self._known):
@@ -201,7 +209,7 @@ class WithinLimits:
         lister = collector.lister(values, scores.offset, store, self._row_limits)
         found = collector.fill(priced, store, lister)
         for ranked in found.representatives():
-            self._offer(ranked)
+            self.offer(ranked)
         return None if found.is_complete else found.stopped_by
 
 
