@@ -168,6 +168,10 @@ class ClassSide:
         limits, may_be_empty = pricer.problem.limits, pricer.problem.may_be_empty
         self._least = Fraction(0 if may_be_empty else limits.min_covered)
         self._ends = [Fraction(0), Fraction(min(limits.max_errors, self.totals.negatives))]
+        self._top = Fraction(self.totals.positives)
+        for limit in self.pricer.problem.row_limits(label):  # a budget is one of them
+            if (limit.column == self.pricer.problem.objective.weights).all():
+                self._top = min(self._top, Fraction(limit.most))
         self._chance = Fraction(self.totals.positives, max(1, self.totals.negatives))
         self._cuts: list[Cut] = []
         self.best: Line | None = EMPTY if may_be_empty else None
@@ -178,6 +182,11 @@ class ClassSide:
     def score(self) -> Fraction | None:
         """The score of the best rule so far."""
         return None if self.best is None else self._score(_point(self.best))
+
+    @property
+    def ceiling(self) -> Fraction:
+        """The score of a rule that covers as many rows of its class as it may, and no other."""
+        return self._score(Point(Fraction(0), self._top))
 
     def _score(self, point: Point) -> Fraction:
         return self.measure.score(point.correct, point.errors, self.totals)
@@ -211,7 +220,7 @@ class ClassSide:
 
         The measure is monotone, so that no other part of the polygon is worth more.
         """
-        top = Fraction(self.totals.positives)
+        top = self._top
         everything = Point(Fraction(self.totals.negatives), top)
         cuts = _envelope([*self._cuts, Cut(Fraction(0), top, everything)])
         first, last = self._ends
@@ -273,6 +282,8 @@ class ClassSide:
 
     def look(self) -> None:
         """Quick looks along the tangents, for a rule to begin with; nothing is proven."""
+        if self.pricer.problem.constraints.sums_rows:
+            return  # a look at such a problem would be a whole solve
         for _ in range(LOOKS):
             if self.pricer.halted():
                 return
@@ -347,6 +358,11 @@ def _envelope(cuts: list[Cut]) -> list[Cut]:
     return out
 
 
+def above(value: float, measure: QualityMeasure, score: Fraction) -> float:
+    """The value of a score as a float that is not below it."""
+    return value if measure.score_of(value) >= score else math.nextafter(value, math.inf)
+
+
 class MeasureSearch:
     """The best rule over all classes, the bound, and the solves that bring them together."""
 
@@ -356,7 +372,7 @@ class MeasureSearch:
         self._pricer, self._measure, self._goal = pricer, measure, goal
         self._sides = [ClassSide(pricer, measure, c) for c in pricer.problem.objective.labels]
         self._best: tuple[Fraction, Line, ClassSide] | None = None
-        self._bound: Fraction | None = max(s.measure.ceiling(s.totals) for s in self._sides)
+        self._bound: Fraction | None = max(side.ceiling for side in self._sides)
         self._trace: list[TracePoint] = []
         self._proven = False
 
@@ -378,6 +394,7 @@ class MeasureSearch:
                 break
             side.solve(side.price(corner, score))
             self._take()
+        self._proven |= self._best is not None and self._bound == self._best[0]
 
     @property
     def reached(self) -> bool | None:
@@ -440,7 +457,7 @@ class MeasureSearch:
             return NOTHING
         if self._best is not None and self._bound == self._best[0]:
             return self._value
-        return math.nextafter(self._measure.value(self._bound), math.inf)
+        return above(self._measure.value(self._bound), self._measure, self._bound)
 
     def _told(self, progress: Progress) -> Progress:
         return replace(progress, value=self._value, bound=self._most)

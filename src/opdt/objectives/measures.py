@@ -102,10 +102,6 @@ class QualityMeasure(ABC):
         """The score of a value."""
         return Fraction(value)
 
-    def ceiling(self, totals: ClassTotals) -> Fraction:
-        """The score of a rule without any error that misses no row."""
-        return self.score(Fraction(totals.positives), Fraction(0), totals)
-
     def rounding(self, change: float, totals: ClassTotals) -> float:
         """How far the value may be off if row weights are off by `change` in all; see `Solution`.
 

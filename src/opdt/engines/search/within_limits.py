@@ -34,6 +34,9 @@ Ranked = tuple[CodedRule, Measure]
 STEPS = 20  # searches that look for good prices
 HIGHEST = 8.0  # a price per row at most, where 1 takes all that the best row gains
 FINEST = 2**16  # units of a price that make one unit of gain
+# The part by which prices are lowered for the listing. At the very prices of the lowest bound whole
+# families of rules tie, as all small rules without errors under a limit on coverage.
+SHADE = 256
 MAX_TOTAL = 2**56  # what priced gains may add up to
 
 
@@ -191,6 +194,7 @@ class WithinLimits:
 
     def _list(self, fine: int, prices: tuple[int, ...]) -> StopReason | None:
         """List what the prices leave, with a value that rises with the best rule known."""
+        prices = tuple(price - price // SHADE for price in prices)
         collector, priced = self._collector, self._priced(fine, prices)
         scores = Scores.of(priced)
         allowance = self._allowance(prices)
