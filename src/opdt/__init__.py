@@ -17,6 +17,7 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
+from opdt.objectives import VI, Objective
 from opdt.problem import (
     Constraints,
     FeatureGroups,
@@ -52,6 +53,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "VI",
     "BSCCARTEngine",
     "Budget",
     "Claim",
@@ -71,6 +73,7 @@ __all__ = [
     "OPDTClassifierCV",
     "OPDTRuleList",
     "OPDTRuleSet",
+    "Objective",
     "Op",
     "OpdtError",
     "OpdtWarning",

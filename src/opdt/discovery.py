@@ -13,13 +13,16 @@ from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.errors import UnsupportedProblem
+from opdt.objectives import Objective
 from opdt.problem import Constraints, Problem
 from opdt.problem.arguments import (
     Groups,
+    ObjectiveLike,
     StructureLike,
     build_problem,
     is_partitioned,
     resolve_demands,
+    resolve_objective,
 )
 from opdt.solution import Budget, Clock, LimitReached, Solution
 from opdt.table import Table, open_source
@@ -35,7 +38,7 @@ def discover(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
-    objective: str = "vi",
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -77,10 +80,11 @@ def discover(
     label : class, optional
         The class to find a rule for, or "rarest" for the one of the fewest rows; the best over all
         classes if left out.
-    objective : str
+    objective : str or Objective
         What the rule is to be best in: "vi"; "precision", the share of the covered rows that are
         of the rule's class, among rules of at least `min_coverage`; or "coverage", the number of
-        rows of its class that it covers, among rules of at least `min_precision`.
+        rows of its class that it covers, among rules of at least `min_precision`. Or an object
+        that says what a covered row is worth, such as `VI(w=5)`.
     min_coverage, min_precision : float, optional
         The same as in `constraints`. The most precise rule covers at least 5 % of the rows where
         nothing else is said.
@@ -131,9 +135,15 @@ def discover(
             )
         from opdt.scale.front import discover_partitioned
 
+        best_in, w = resolve_objective(objective, w)
+        if not isinstance(best_in, str):
+            raise UnsupportedProblem(
+                f"objective {best_in!r} needs the whole table in memory; for partitions there are "
+                "'vi', 'precision' and 'coverage'."
+            )
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-            objective=objective, sample_weight=sample_weight, roles=roles, missing=missing,
+            objective=best_in, sample_weight=sample_weight, roles=roles, missing=missing,
             constraints=resolve_demands(objective, constraints, min_coverage, min_precision),
             budget=clock,
         )  # fmt: skip
@@ -149,13 +159,14 @@ def discover(
         )  # fmt: skip
     except LimitReached as stop:
         demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+        best_in, _ = resolve_objective(objective)
         return Solution.unfinished(
             may_be_empty=demands.min_coverage == 0,
-            bound=1.0 if objective == "precision" else _most(X.n_rows, sample_weight),
+            bound=_most(best_in, X.n_rows, sample_weight),
             stopped_by=stop.reason,
             seconds=clock.elapsed(),
             engine=chosen.name,
-            objective=objective,
+            objective=best_in,
         )
     plan = problem.noted(problem.table.plan)
     if problem.best_in == "precision":
@@ -163,7 +174,11 @@ def discover(
     return replace(chosen.solve(problem, clock), objective=problem.best_in, plan=plan)
 
 
-def _most(n_rows: int, sample_weight: Any) -> float:
+def _most(objective: str | Objective, n_rows: int, sample_weight: Any) -> float:
     """What no rule is worth more than, before anything is coded: all rows, or their weights."""
+    if not isinstance(objective, str):
+        return math.inf
+    if objective == "precision":
+        return 1.0
     weights = check_weights(sample_weight, n_rows)
     return float(n_rows) if weights is None else math.fsum(weights)

@@ -15,6 +15,7 @@ from typing import Any
 from opdt.checks import is_number, is_whole
 from opdt.errors import InputError
 from opdt.machine import available, cores
+from opdt.objectives import Account, Objective, words_of
 from opdt.rules import Rule
 from opdt.table import Plan
 from opdt.verdict import Evidence, Verdict, VerdictLevel, judge
@@ -282,9 +283,11 @@ class Solution:
         Row weights of more digits than can be added exactly are rounded (see "Whole numbers" in
         the architecture page), and all numbers here are those of the rounded weights. With the
         very weights given, the value of any rule differs by at most this; 0 where none was rounded.
-    objective : str
-        What `value` and `bound` measure: "vi" (rows), "precision" (a share from 0 to 1), or
-        "coverage" (rows of the rule's class).
+    objective : str or Objective
+        What `value` and `bound` measure: "vi" (rows), "precision" (a share from 0 to 1),
+        "coverage" (rows of the rule's class), or the objective that was given.
+    account : Account or None
+        What the rule does on the training rows in the words of such an objective.
     evidence : Evidence or None
         What the training rows say about the rule, rows without weights; see `verdict`.
     plan : Plan or None
@@ -304,7 +307,8 @@ class Solution:
     engine: str = ""
     details: Any = None
     rounding: float = 0.0
-    objective: str = "vi"
+    objective: str | Objective = "vi"
+    account: Account | None = None
     evidence: Evidence | None = None
     plan: Plan | None = None
 
@@ -335,6 +339,8 @@ class Solution:
 
     def __str__(self) -> str:
         lines = ["no rule" if self.rule is None else str(self.rule), self._search()]
+        if self.account is not None:
+            lines.append(f"it {self.account}")
         verdict = self.verdict
         if verdict is not None:
             lines += [f"verdict: {verdict}", verdict.cure]
@@ -354,6 +360,8 @@ class Solution:
         """The same in a notebook: green is for a rule that is supported, not for a proof."""
         rule = "no rule" if self.rule is None else str(self.rule)
         lines = [f"<b>{escape(rule)}</b>", escape(self._search())]
+        if self.account is not None:
+            lines.append(escape(f"it {self.account}"))
         verdict = self.verdict
         if verdict is not None:
             ink, paper = _COLOURS[verdict.level]
@@ -368,9 +376,7 @@ class Solution:
 
     def _search(self) -> str:
         """What is known about the search, in a line."""
-        words = str(self.status).replace("_", " ")
-        proven = f"proven {words}" if self.status.is_proven else f"{words} ({self.stopped_by})"
-        if self.objective == "precision":
-            return f"precision {self.value:.1%}, bound {self.bound:.1%}: {proven}"
-        name = "VI" if self.objective == "vi" else "correct rows"
-        return f"{name} {self.value:g}, bound {self.bound:g}: {proven}"
+        status = str(self.status).replace("_", " ")
+        proven = f"proven {status}" if self.status.is_proven else f"{status} ({self.stopped_by})"
+        words = words_of(self.objective)
+        return f"{words.name} {words.show(self.value)}, bound {words.show(self.bound)}: {proven}"

@@ -20,8 +20,8 @@ from opdt.discovery import discover
 from opdt.engines.prices import Pricer
 from opdt.engines.search import SearchEngine, Switches
 from opdt.errors import InputError
+from opdt.objectives.gains import as_written
 from opdt.problem import Constraints, Problem
-from opdt.problem.objective import as_written
 from opdt.solution import Budget, Status, StopReason
 from opdt.table import Table
 from strategies import EMPHASES, describe, small_problems

@@ -24,9 +24,9 @@ from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.arguments import start_clock
 from opdt.checks import check_choice, check_int, check_number, is_finite
 from opdt.errors import InputError
+from opdt.objectives.gains import as_written
 from opdt.problem import CodedRule, Constraints, Measure, Problem, RowGains
 from opdt.problem.arguments import Groups, StructureLike
-from opdt.problem.objective import as_written
 from opdt.solution import Budget, Clock, StopReason
 from opdt.table import Plan
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from opdt.analysis.intervals import HoldoutReport
 from opdt.analysis.permutation import PermutationTest
 from opdt.errors import InputError
+from opdt.objectives import words_of
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
 from opdt.verdict import Verdict, format_p_value, judge
@@ -76,14 +77,6 @@ def claim(
     return Claim(may, _may_not(solution, test, holdout), verdict)
 
 
-# More of the objective than a rule has, and the objective itself.
-_WORDS = {
-    "vi": ("a larger VI", "a VI"),
-    "precision": ("a higher precision", "a precision"),
-    "coverage": ("more rows of its class", "a number of rows of its class"),
-}
-
-
 def _without_rule(solution: Solution) -> Claim:
     if solution.status is Status.NO_PATTERN:
         may = "No rule of the kind searched gains more than its errors cost on these rows."
@@ -100,16 +93,14 @@ def _without_rule(solution: Solution) -> Claim:
 
 def _rank(solution: Solution, rule: Rule) -> str:
     """What is proven about the rule's place among all rules."""
-    more, gap = _WORDS[solution.objective], f"{solution.gap:g}"
-    if solution.objective == "precision":
-        gap = f"{100 * solution.gap:.1f} points"
+    words = words_of(solution.objective)
     if solution.status is Status.OPTIMAL:
-        return f"No rule of the kind searched has {more[0]} on these rows than “{rule}”"
+        return f"No rule of the kind searched has {words.more} on these rows than “{rule}”"
     if solution.bound == float("inf"):
         return f"“{rule}” is the best rule that was found, without any proof"
     return (
-        f"“{rule}” is the best rule that was found, and no rule of the kind searched has {more[1]} "
-        f"more than {gap} above it on these rows"
+        f"“{rule}” is the best rule that was found, and no rule of the kind searched has "
+        f"{words.some} more than {words.show_gap(solution.gap)} above it on these rows"
     )
 
 

@@ -24,9 +24,9 @@ from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.errors import InputError
+from opdt.objectives.gains import as_written
 from opdt.problem import Constraints, Problem
 from opdt.problem.arguments import Groups, StructureLike
-from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Budget, Solution, StopReason
 from opdt.table import Plan

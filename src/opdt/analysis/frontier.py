@@ -29,9 +29,9 @@ from opdt.arguments import start_clock
 from opdt.checks import check_int, check_number, check_share_or_end
 from opdt.engines import Engine
 from opdt.engines.prices import Line, Pricer
+from opdt.objectives.gains import as_written
 from opdt.problem import Constraints, Problem
 from opdt.problem.arguments import Groups, StructureLike
-from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Budget, StopReason
 from opdt.table import Plan

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_choice, check_number
 from opdt.errors import InputError
+from opdt.objectives.gains import as_written
 from opdt.problem import CodedRule, Measure
-from opdt.problem.objective import as_written
 from opdt.solution import Clock, StopReason
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise, price_of_ties
 from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError, OpdtWarning
-from opdt.problem import Constraints, Objective, Problem
-from opdt.problem.arguments import Groups, StructureLike
-from opdt.problem.objective import as_written
+from opdt.objectives.gains import as_written
+from opdt.problem import Constraints, Gains, Problem
+from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Plan
 from opdt.verdict import Verdict, format_p_value, judge
@@ -124,7 +124,7 @@ def permutation_test(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
-    objective: str = "vi",
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -213,8 +213,8 @@ sample_weight, roles, missing
         objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    objective = problem.best_in
-    if objective == "precision":
+    best_in = problem.best_in
+    if best_in == "precision":
         if keep_values:
             raise InputError(
                 "'keep_values' cannot be given beside objective 'precision', whose test asks only "
@@ -223,7 +223,7 @@ sample_weight, roles, missing
         problem, solution, goal = _most_precise(problem, chosen, clock)
     else:
         limits = replace(clock.budget, time_limit=_left(clock))
-        solution = replace(chosen.solve(problem, limits), objective=objective)
+        solution = replace(chosen.solve(problem, limits), objective=best_in)
         goal = solution.value
     return permute(
         problem,
@@ -337,7 +337,7 @@ def sequential_p_value(hits: int, done: int, *, stopped_early: bool, cut: bool =
     return (1 + hits + cut) / (1 + done + cut)
 
 
-Judge = Callable[[Objective, Budget], Draw]
+Judge = Callable[[Gains, Budget], Draw]
 
 
 def _judge(problem: Problem, engine: Engine, goal: float, *, keep_values: bool) -> Judge:
@@ -351,7 +351,7 @@ def _judge(problem: Problem, engine: Engine, goal: float, *, keep_values: bool) 
             solver.solve(objective, budget=budget), goal, proves=proves
         )
 
-    def decide(objective: Objective, budget: Budget) -> Draw:
+    def decide(objective: Gains, budget: Budget) -> Draw:
         reached = solver.reaches(goal, objective, budget=budget)
         return Draw(hit=reached is not False, decided=reached is not None)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.objectives.gains import MAX_TOTAL, MAX_WEIGHT, volume_impurity
 from opdt.problem import Problem, VolumeImpurity
-from opdt.problem.objective import MAX_TOTAL, MAX_WEIGHT, volume_impurity
 
 Rows = NDArray[np.int64]
 

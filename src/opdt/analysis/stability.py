@@ -17,8 +17,9 @@ from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
+from opdt.objectives import Objective
 from opdt.problem import CodedRule, Constraints, Problem
-from opdt.problem.arguments import Groups, StructureLike
+from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.rules import Condition, Op, Rule
 from opdt.rules.condition import format_value
 from opdt.solution import Budget, Clock, Solution, StopReason
@@ -176,7 +177,7 @@ def stability(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
-    objective: str = "vi",
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -236,12 +237,12 @@ sample_weight, roles, missing
         objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    objective = problem.best_in
+    best_in = problem.best_in
     checked = check_share("level", level)
     total, first = check_int("n_bootstrap", n_bootstrap), check_int("seed", seed, 0)
     chosen = get_engine(engine)
     found = bootstrap(
-        problem, chosen, clock, objective=objective, total=total, seed=first, tell=progress
+        problem, chosen, clock, objective=best_in, total=total, seed=first, tell=progress
     )
     return summarise(problem, found, level=checked, clock=clock)
 
@@ -263,7 +264,7 @@ def bootstrap(
     *,
     total: int,
     seed: int,
-    objective: str = "vi",
+    objective: str | Objective = "vi",
     tell: Tell = None,
 ) -> Bootstraps:
     """Solve the problem, and solve it again on rows drawn with replacement."""

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.objectives.gains import volume_impurity
 from opdt.problem.arguments import resolve_table
 from opdt.problem.lifting import class_code
-from opdt.problem.objective import volume_impurity
 from opdt.rules import Op, Rule
 from opdt.table import Table
 

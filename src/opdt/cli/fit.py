@@ -149,6 +149,10 @@ def _fit_pieces(
     return solution, class_table(solution)
 
 
+def _said(objective: Any) -> Any:
+    return objective if isinstance(objective, str) else objective.to_dict()
+
+
 def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
     """Write the rule with what is known about it, to a file or (for '-') to the terminal."""
     import json
@@ -160,8 +164,8 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
     if solution.rule is None:
         stderr().print("there is no rule, so none is written.", soft_wrap=True)
         return
-    info = {
-        "objective": solution.objective,
+    info: dict[str, Any] = {
+        "objective": _said(solution.objective),
         "value": solution.value,
         "bound": solution.bound,
         "status": str(solution.status),

@@ -100,7 +100,11 @@ def audit(name: str, problem: Problem, outcome: Outcome, seconds: float) -> Solu
     solution = conclude(name, problem, lifted, measure, outcome, seconds)
     if solution.rule is None:
         return solution
-    return replace(solution, evidence=evidence_of_rows(problem, fires, rule.label))
+    return replace(
+        solution,
+        account=problem.objective.account(fires, rule.label),
+        evidence=evidence_of_rows(problem, fires, rule.label),
+    )
 
 
 def conclude(

@@ -6,7 +6,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from opdt.checks import check_number, is_finite
-from opdt.problem import Objective, Problem
+from opdt.problem import Gains, Problem
 from opdt.rules import Rule
 from opdt.solution import Budget, Clock, Solution
 
@@ -42,7 +42,7 @@ class ManySolves:
 
         Parameters
         ----------
-        gains : Objective, or array of shape (n_rows,), optional
+        gains : Gains, or array of shape (n_rows,), optional
             What covering each row is worth: an objective, or any real numbers.
         budget : Budget or Clock, optional
             A running clock is one limit for several calls.
@@ -86,7 +86,7 @@ class ManySolves:
         """The problem with these gains, or with its own."""
         if gains is None:
             return self.problem
-        if isinstance(gains, Objective):
+        if isinstance(gains, Gains):
             return self.problem.with_objective(gains)
         return self.problem.with_gains(gains)
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from opdt.checks import is_number
 from opdt.engines import Engine, get_engine
 from opdt.errors import InputError
+from opdt.objectives.gains import as_written, weight_units
 from opdt.problem import Problem, VolumeImpurity
 from opdt.problem.evidence import evidence_of
-from opdt.problem.objective import as_written, weight_units
 from opdt.rules import Rule
 from opdt.solution import Budget, Clock, Progress, Solution, Status, StopReason, running
 from opdt.verdict import Evidence

@@ -25,10 +25,10 @@ from opdt.errors import InputError
 from opdt.estimators.classifier import OPDTClassifier
 from opdt.estimators.folds import FoldRows, FoldScores, drawn_folds, given_folds, scaled
 from opdt.estimators.inputs import check_fit, weighed
+from opdt.objectives.gains import as_written
 from opdt.problem import Constraints, class_code
 from opdt.problem.arguments import StructureLike, build_problem, resolve_constraints, resolve_table
 from opdt.problem.lifting import RAREST
-from opdt.problem.objective import as_written
 from opdt.rules import Rule
 from opdt.solution import Clock, Solution, Status
 from opdt.table import Table, column_names

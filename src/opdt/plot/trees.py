@@ -10,6 +10,7 @@ import numpy as np
 
 from opdt.engines.tree import SplitTree, TreeNode, opposite
 from opdt.errors import InputError
+from opdt.objectives.gains import volume_impurity
 from opdt.plot.canvas import MAX_CLASSES, SHAPES, Theme, axes_for, blank, theme_of
 from opdt.plot.layout import NodeBox, NodeLine, class_counts, draw_tree, figure_size
 from opdt.plot.rows import verdict_of
@@ -28,7 +29,6 @@ from opdt.problem import FeatureGroups, Problem, Structure, VolumeImpurity
 from opdt.problem.arguments import resolve_constraints, resolve_structure, resolve_table
 from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
 from opdt.problem.lifting import lift_condition
-from opdt.problem.objective import volume_impurity
 from opdt.rules import Rule
 from opdt.solution import Solution
 

@@ -1,11 +1,11 @@
 """The problem: what may be said (structure, constraints) and what it is worth (objective)."""
 
+from opdt.objectives.gains import Gains, RowGains, VolumeImpurity
 from opdt.problem.chains import Chain, Level, compile_chains
 from opdt.problem.coded import CodedCondition, CodedRule, simplify
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups
 from opdt.problem.lifting import class_code
-from opdt.problem.objective import Objective, RowGains, VolumeImpurity
 from opdt.problem.problem import Measure, Problem, RowLimits
 from opdt.problem.segments import Parity, PerSegment, RowLimit
 from opdt.problem.structure import Structure
@@ -17,9 +17,9 @@ __all__ = [
     "CodedRule",
     "Constraints",
     "FeatureGroups",
+    "Gains",
     "Level",
     "Measure",
-    "Objective",
     "Parity",
     "PerSegment",
     "Problem",

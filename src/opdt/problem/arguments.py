@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from opdt.checks import check_choice, is_whole
+from opdt.checks import check_choice, is_number, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, cores, refuse_beyond
+from opdt.objectives import KINDS, VI, BoundRows, Objective, read_objective
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import check_groups
+from opdt.problem.lifting import label_code
 from opdt.problem.problem import Problem
 from opdt.problem.structure import Structure
 from opdt.problem.structure_file import read_structure
@@ -23,6 +25,7 @@ from opdt.table.read import split_inside
 from opdt.table.sparse import SparseSource
 
 StructureLike = Structure | Sequence[str] | str | Path | None
+ObjectiveLike = str | Objective | Mapping[str, Any]
 Groups = Mapping[str, Iterable[str]]
 
 # Bytes of each cell of a coded table at least, and of each row of a column while it is coded; what
@@ -30,8 +33,10 @@ Groups = Mapping[str, Iterable[str]]
 CODE_BYTES, WORKING_BYTES, LARGE = 4, 32, 1 << 26
 TOO_LARGE = "take fewer rows or columns, or let files be read in pieces by 'memory_limit'"
 
-# What a rule is to be best in.
+# What a rule is to be best in, where a name says it all.
 OBJECTIVES = ("vi", "precision", "coverage")
+# The price of an error where none is given.
+USUAL_PRICE = 10.0
 # The least coverage of the most precise rule where none is given: without one it would be a row.
 LEAST_COVERAGE = 0.05
 
@@ -54,30 +59,34 @@ def resolve_table(
     roles: Mapping[str, str] | Plan | None,
     clock: Watch | None = None,
     missing: Any = None,
+    objective: Objective | None = None,
     keep: Sequence[str] = (),
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
     The clock's limits end the coding of the data with `Expired`; what does not fit into memory is
-    refused.
+    refused. Columns that the objective names are no features.
     """
     if is_partitioned(X):
         raise InputError(
             "'X' lies in partitions, but this needs all rows in memory; only discover and "
             "OPDTClassifier take partitions."
         )
+    word = None if objective is None else objective.rule_label
     if not isinstance(X, Table):
         asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing, "keep": keep}
+        if objective is not None:
+            asked |= {"apart": tuple(objective.columns.values()), "only_class": word}
         return _coded(open_source(X), y, asked, clock)
     for name, given in (
         ("y", y), ("sample_weight", sample_weight), ("roles", roles), ("missing", missing)
     ):  # fmt: skip
-        if given is not None:
+        if given is not None and not (name == "y" and word is not None):
             raise InputError(
                 f"'{name}' cannot be given beside a Table, which has its own; "
                 "put it into Table.build."
             )
-    return X
+    return X if word is None else X.of_one_class(word)
 
 
 def _coded(source: Source, y: Any, asked: Mapping[str, Any], clock: Watch | None) -> Table:
@@ -153,6 +162,33 @@ def resolve_constraints(constraints: Constraints | Mapping[str, Any] | None) -> 
     return Constraints(**constraints)
 
 
+def resolve_objective(objective: Any, w: Any = USUAL_PRICE) -> tuple[str | Objective, Any]:
+    """The objective by its name or as an object, and the price of an error.
+
+    Mappings are what `Objective.to_dict` has written. A `VI` is the name "vi" with its price.
+    """
+    if isinstance(objective, Mapping):
+        objective = read_objective(objective)
+    if isinstance(objective, type) and issubclass(objective, Objective):
+        raise InputError(
+            f"'objective' must be an object, got the class; write {objective.__name__}(...)."
+        )
+    if not isinstance(objective, Objective):
+        if isinstance(objective, str) and objective in KINDS and objective not in OBJECTIVES:
+            made = KINDS[objective].__name__
+            raise InputError(
+                f"objective {objective!r} needs arguments of its own; give opdt.{made}(...)."
+            )
+        return check_choice("objective", objective, OBJECTIVES), w
+    if is_number(w) and w == USUAL_PRICE:  # not given
+        return ("vi", objective.w) if isinstance(objective, VI) else (objective, w)
+    if isinstance(objective, VI):
+        raise InputError(f"'w' is given twice, in {objective!r} too; drop one.")
+    raise InputError(
+        f"'w' is the price of an error for the VI, which is not used by {objective!r}; drop it."
+    )
+
+
 def resolve_demands(
     objective: Any,
     constraints: Constraints | Mapping[str, Any] | None,
@@ -160,7 +196,7 @@ def resolve_demands(
     min_precision: float | None = None,
 ) -> Constraints:
     """The constraints of a search for this objective, with the short way of giving two of them."""
-    check_choice("objective", objective, OBJECTIVES)
+    objective, _ = resolve_objective(objective)
     demands = resolve_constraints(constraints)
     for name, value in (("min_coverage", min_coverage), ("min_precision", min_precision)):
         if value is None:
@@ -169,11 +205,15 @@ def resolve_demands(
             raise InputError(f"'{name}' is given twice, in 'constraints' too; drop one.")
         changed: dict[str, Any] = {name: value}
         demands = replace(demands, **changed)
-    if objective == "precision" and not demands.min_coverage:
+    if isinstance(objective, Objective) and not objective.counts_errors:
+        _refuse_errors(objective, demands)
+    if _is_ratio(objective) and not demands.min_coverage:
         if min_coverage is not None:
+            best = "the most precise rule"
+            if isinstance(objective, Objective):
+                best = f"the rule of the best {objective.words.name}"
             raise InputError(
-                f"'min_coverage' must be above 0 to ask for the most precise rule, "
-                f"got {min_coverage!r}."
+                f"'min_coverage' must be above 0 to ask for {best}, got {min_coverage!r}."
             )
         demands = replace(demands, min_coverage=LEAST_COVERAGE)
     if objective == "coverage" and not demands.min_precision and demands.max_errors is None:
@@ -182,6 +222,22 @@ def resolve_demands(
             "rule that covers all rows is the best; give one."
         )
     return demands
+
+
+def _is_ratio(objective: str | Objective) -> bool:
+    """Whether a single row could be best, so that a minimum coverage is needed."""
+    if isinstance(objective, Objective):
+        return objective.needs_coverage
+    return objective == "precision"
+
+
+def _refuse_errors(objective: Objective, demands: Constraints) -> None:
+    for name in ("min_precision", "max_errors"):
+        if getattr(demands, name) not in (0, None):
+            raise InputError(
+                f"'{name}' counts rows of another class as errors, and {objective!r} has no "
+                "classes; drop it."
+            )
 
 
 def is_partitioned(X: Any) -> bool:
@@ -211,11 +267,11 @@ def build_problem(
     y: Any = None,
     *,
     max_depth: int | None = None,
-    w: float = 10.0,
+    w: float = USUAL_PRICE,
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
-    objective: str = "vi",
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -229,21 +285,44 @@ def build_problem(
         given = {name: value for name, value in locals().items() if name not in ("X", "clock")}
         return _alone(X, given)
     demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+    best_in, w = resolve_objective(objective, w)
     shape, file_groups = resolve_structure(structure, max_depth)
+    own = best_in if isinstance(best_in, Objective) else None
+    source = X if isinstance(X, Table) else open_source(X) if own is not None else X
+    kept = demands.segment_columns
+    table = resolve_table(source, y, sample_weight, roles, clock, missing, own, kept)
+    bound = None
+    if own is not None:
+        rows = None if isinstance(source, Table) else source
+        bound = BoundRows(table, rows, y, own_label(table, label, own))
     problem = Problem.build(
-        resolve_table(X, y, sample_weight, roles, clock, missing, demands.segment_columns),
+        table,
         structure=shape,
         groups={**file_groups, **check_groups(groups)},
-        w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows
-        label=label,
+        w=w if best_in == "vi" else 1,  # at the price 1 the VI is the number of correct rows
+        label=label if own is None or own.rule_label is None else own.rule_label,
         constraints=demands,
+        gains=None if own is None or bound is None else own.bind(bound),
     )
-    return replace(problem, best_in=objective)
+    return replace(problem, best_in=best_in)
+
+
+def own_label(table: Table, label: Any, objective: Objective) -> int | None:
+    """The code of the class that rules are for; an objective without classes has its own."""
+    word = objective.rule_label
+    if word is None:
+        return label_code(table, label)
+    if label is not None and label != word:
+        raise InputError(
+            f"'label' must be left out for {objective!r}, whose rules are for {word!r}, "
+            f"got {label!r}."
+        )
+    return 0
 
 
 def _alone(problem: Problem, given: Mapping[str, Any]) -> Problem:
     """A problem that is given as it is, which nothing may be added to."""
-    usual = {"w": 10.0, "objective": "vi"}
+    usual = {"w": USUAL_PRICE, "objective": "vi"}
     for name, value in given.items():
         if value is not None and not (name in usual and value == usual[name]):
             raise InputError(

@@ -17,6 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.objectives import Objective
+from opdt.objectives.gains import (
+    Gains,
+    VolumeImpurity,
+    as_written,
+    row_gains,
+    volume_impurity,
+)
 from opdt.problem.chains import Chain, Level, compile_chains
 from opdt.problem.coded import (
     CodedCondition,
@@ -31,19 +39,12 @@ from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups, check_groups
 from opdt.problem.lifting import class_code, label_code, lift_condition, lower_condition
 from opdt.problem.segments import RowLimit, check_row_limits, row_limits
-from opdt.problem.objective import (
-    Objective,
-    RowGains,
-    as_written,
-    row_gains,
-    volume_impurity,
-)
 from opdt.problem.structure import Structure
 from opdt.rules import Op, Rule
 from opdt.table import Kind, Plan, Table
 
 if TYPE_CHECKING:
-    from opdt.problem.arguments import StructureLike
+    from opdt.problem.arguments import ObjectiveLike, StructureLike
 
 Conditions = tuple[CodedCondition, ...]
 
@@ -89,12 +90,13 @@ class Problem:
     table: Table
     structure: Structure
     groups: FeatureGroups
-    objective: Objective
+    objective: Gains
     constraints: Constraints = field(default_factory=Constraints)
     # The codes that `in` conditions on a feature of many levels may hold; by the rows if left out.
     frequent: Mapping[int, tuple[int, ...]] | None = None
-    # What the rule is to be best in: "vi"; "precision", at any price; "coverage", at the price 1.
-    best_in: str = "vi"
+    # What the rule is to be best in: "vi"; "precision", at any price; "coverage", at the price 1;
+    # or an objective of its own, which `objective` holds bound to the rows.
+    best_in: str | Objective = "vi"
 
     @classmethod
     def of(
@@ -107,7 +109,7 @@ class Problem:
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         label: Any = None,
-        objective: str = "vi",
+        objective: ObjectiveLike = "vi",
         min_coverage: float | None = None,
         min_precision: float | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
@@ -154,8 +156,9 @@ constraints, sample_weight, roles, missing
         w: float | Fraction = 10.0,
         label: Any = None,
         constraints: Constraints | None = None,
+        gains: Gains | None = None,
     ) -> Problem:
-        """The problem of the best VI on this table.
+        """The problem of the best VI on this table, or of other gains.
 
         Parameters
         ----------
@@ -169,6 +172,8 @@ constraints, sample_weight, roles, missing
         label : class, optional
             The class the rule must have, or "rarest"; the best over all classes if left out.
         constraints : Constraints, optional
+        gains : Gains, optional
+            What covering each row is worth, in the place of the VI; `w` then does not count.
         """
         constraints = _of_features(table, constraints or Constraints(), groups)
         constraints.check_names(table.names, table.categorical)
@@ -176,9 +181,10 @@ constraints, sample_weight, roles, missing
             table.names, table.numeric, table.categorical, check_groups(groups)
         )
         code = label_code(table, label)
-        objective = volume_impurity(table.labels, len(table.classes), w, code, table.weights)
+        if gains is None:
+            gains = volume_impurity(table.labels, len(table.classes), w, code, table.weights)
         structure = structure or Structure.free(2)
-        problem = cls(table, structure, feature_groups, objective, constraints)
+        problem = cls(table, structure, feature_groups, gains, constraints)
         problem._check()
         return problem
 
@@ -198,7 +204,7 @@ constraints, sample_weight, roles, missing
             raise InputError(f"'label' must be a class code below {n_classes}, got {label!r}.")
         return self.with_objective(row_gains(gains, label))
 
-    def with_objective(self, objective: Objective) -> Problem:
+    def with_objective(self, objective: Gains) -> Problem:
         """The same rules with other gains; whatever does not depend on them is kept."""
         return self._changed("objective", objective)
 
@@ -553,7 +559,7 @@ constraints, sample_weight, roles, missing
     @property
     def is_vi(self) -> bool:
         """Whether the objective is the paper's VI (rather than any row gains)."""
-        return not isinstance(self.objective, RowGains)
+        return isinstance(self.objective, VolumeImpurity)
 
 
 def rule_order(

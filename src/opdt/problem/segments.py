@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_choice, check_number, is_finite
 from opdt.errors import InputError
-from opdt.problem.objective import as_written
+from opdt.objectives.gains import as_written
 
 if TYPE_CHECKING:
     from opdt.problem.problem import Problem

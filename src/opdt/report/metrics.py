@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from opdt.analysis.intervals import share_interval
 from opdt.counts import RuleCounts
 from opdt.errors import InputError
-from opdt.problem.objective import error_price
+from opdt.objectives.gains import error_price
 from opdt.report.formats import format_count, format_share
 from opdt.rules import Rule
 from opdt.rules.counting import check_labels, count_masks, count_rule, of_class

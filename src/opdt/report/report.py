@@ -122,7 +122,7 @@ def report(
     several = rules_of(model)
     if several is not None:
         settings = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-        asked_for = {name: settings.get(name) for name in ("roles", "missing")}
+        asked_for: dict[str, Any] = {name: settings.get(name) for name in ("roles", "missing")}
         table = Table.build(source, y, **asked_for, warn=False)
         return Report(several_context(model, several, table, parts, title))
     subject = Subject.of(model, settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from opdt.objectives import words_of
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
@@ -15,19 +16,6 @@ _NO_RULE = {
     Status.INFEASIBLE: "No rule meets the constraints.",
     Status.UNKNOWN: "No rule that meets the constraints was found in time.",
     Status.FEASIBLE: "No rule that pays for its errors was found in time.",
-}
-# What is proven of all other rules, and what a bound says of them, by objective.
-_BETTER = {
-    ("vi", Status.OPTIMAL): "has a larger VI",
-    ("vi", Status.NO_PATTERN): "has a VI above 0",
-    ("precision", Status.OPTIMAL): "with enough rows is more precise",
-    ("coverage", Status.OPTIMAL): "covers more rows of its class",
-    ("coverage", Status.NO_PATTERN): "covers any row of its class",
-}
-_MORE = {
-    "vi": "has a VI above {}",
-    "precision": "with enough rows has a precision above {}",
-    "coverage": "covers more than {} rows of its class",
 }
 _WHY = {StopReason.FINISHED: "the engine is a heuristic"}
 
@@ -102,15 +90,19 @@ def verdict_facts(verdict: Verdict | None) -> list[tuple[str, str]]:
 
 def proof(solution: Solution) -> str:
     """What is proven about the solution, in words."""
+    words = words_of(solution.objective)
     if solution.status is Status.INFEASIBLE:
         return "proven infeasible: relax the constraints"
     if solution.status in (Status.OPTIMAL, Status.NO_PATTERN):
         kind = "proven optimal" if solution.status is Status.OPTIMAL else "proven"
-        return f"{kind}: no allowed rule {_BETTER[solution.objective, solution.status]}"
+        said = words.better if solution.status is Status.OPTIMAL else words.nothing
+        return f"{kind}: no allowed rule {said}"
     limit, gap = format_count(solution.bound), format_count(solution.gap)
     if solution.objective == "precision":
-        limit, gap = format_share(solution.bound), f"{100 * solution.gap:.1f} points"
-    said = f"no allowed rule {_MORE[solution.objective].format(limit)}"
+        limit, gap = format_share(solution.bound), words.show_gap(solution.gap)
+    elif solution.objective not in ("vi", "coverage"):
+        limit, gap = words.show(solution.bound), words.show_gap(solution.gap)
+    said = f"no allowed rule {words.above.format(limit)}"
     why = f"not proven ({_WHY.get(solution.stopped_by, solution.stopped_by)})"
     if solution.status is Status.UNKNOWN:
         return f"{why}: {said}"

@@ -11,7 +11,7 @@ from typing import Any
 from opdt.engines.prices import MAX_UNITS, Answer, Line, SolveCounts
 from opdt.engines.search import Switches
 from opdt.errors import InputError
-from opdt.problem.objective import as_written
+from opdt.objectives.gains import as_written
 from opdt.rules import Rule
 from opdt.scale.answer import answer
 from opdt.scale.driver import Driver

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from opdt.engines.search.run import Prepared
 from opdt.engines.search.scores import Scores
 from opdt.errors import InputError
+from opdt.objectives.gains import SCALES, error_price, weight_room
 from opdt.problem import Constraints, FeatureGroups, Problem, Structure, VolumeImpurity
 from opdt.problem.groups import check_groups
 from opdt.problem.lifting import label_code
-from opdt.problem.objective import SCALES, error_price, weight_room
 from opdt.problem.problem import most_frequent
 from opdt.scale.keys import Coder, value_of
 from opdt.scale.scanner import Parts
@@ -186,7 +186,7 @@ def _as_list(levels: pa.Array) -> list[Any]:
 def _price(w: Any, summary: Parts, weighted: bool, n_rows: int) -> tuple[Fraction, int]:
     """The price of an error as a fraction, and the place of the weights' scale among `SCALES`.
 
-    As `opdt.problem.objective.volume_impurity` settles them.
+    As `opdt.objectives.gains.volume_impurity` settles them.
     """
     price = error_price(w)
     weight = float(summary["weight"][0]) if weighted else float(n_rows)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from opdt.errors import UnsupportedProblem
-from opdt.problem.objective import SCALES
+from opdt.objectives.gains import SCALES
 from opdt.scale.keys import (
     MISSING,
     column_of,

@@ -17,10 +17,10 @@ from opdt.analysis.permutation import PermutationTest, permutation_test
 from opdt.analysis.repeats import RepeatProgress
 from opdt.engines.search import Searcher
 from opdt.errors import InputError
+from opdt.objectives.gains import volume_impurity
 from opdt.problem import Problem
 from opdt.problem.arguments import resolve_constraints
 from opdt.problem.lifting import class_code
-from opdt.problem.objective import volume_impurity
 from opdt.solution import Budget, Progress, Solution
 from opdt.studio.outcome import Comparison, RuleOutcome, compare, outcome_of
 from opdt.studio.tables import Loaded, RowSplit

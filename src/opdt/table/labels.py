@@ -56,6 +56,14 @@ def code_labels(raw: Raw, *, fixed_width: bool = False) -> tuple[NDArray[np.int3
     return labels, classes
 
 
+def one_class(name: str, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Codes and classes of rows that have no labels: all are of the class `name`."""
+    labels, classes = np.zeros(n_rows, np.int32), np.array([name], dtype=object)
+    labels.setflags(write=False)
+    classes.setflags(write=False)
+    return labels, classes
+
+
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return row weights as a read-only float64 copy, or None when none are given."""
     if sample_weight is None:

@@ -23,7 +23,7 @@ from opdt.table.frames import (
     open_source,
 )
 from opdt.table.kinds import Kind, unknown_column
-from opdt.table.labels import check_weights, code_labels
+from opdt.table.labels import check_weights, code_labels, one_class
 from opdt.table.leaks import MOST_COLUMNS, leak_of
 from opdt.table.lines import line_of
 from opdt.table.origin import file_of
@@ -59,7 +59,7 @@ class Table:
     labels : ndarray of int32 of shape (n_rows,)
         The code of each row's class in `classes`.
     classes : ndarray of shape (n_classes,)
-        The sorted distinct labels.
+        The sorted distinct labels; one word for all rows where an objective needs no classes.
     weights : ndarray of float64 of shape (n_rows,), or None
         Row weights; None means that every row counts one.
     plan : Plan
@@ -83,6 +83,11 @@ class Table:
     plan: Plan = field(default_factory=Plan)
     kept: tuple[Column, ...] = ()
 
+    def of_one_class(self, name: str) -> Table:
+        """The same features, where rows have no classes; `name` is that of all."""
+        labels, classes = one_class(name, self.n_rows)
+        return replace(self, labels=labels, classes=classes)
+
     def take(self, rows: NDArray[np.int64]) -> Table:
         """The table of some rows, all classes kept, as if no other row had been read."""
         weights = None if self.weights is None else self.weights[rows]
@@ -100,6 +105,8 @@ class Table:
         roles: Mapping[str, str] | Plan | None = None,
         missing: Any = None,
         keep: Sequence[str] = (),
+        apart: Sequence[str] = (),
+        only_class: str | None = None,
         warn: bool = True,
         watch: Callable[[], object] | None = None,
         n_jobs: int | None = None,
@@ -124,6 +131,11 @@ class Table:
             Cells that mean that there is no value, such as 9999.
         keep : sequence of column names
             Columns to keep even if they are no features: limits per segment ask for them.
+        apart : sequence of column names
+            Columns beside the target that are no features, because an objective reads them.
+        only_class : str, optional
+            The class of all rows, where there are no labels; `y` is then not looked at, but the
+            column that it names is no feature.
         warn : bool
             Whether to warn of columns that are not used and of cells that cannot be read.
         watch : callable, optional
@@ -139,7 +151,9 @@ class Table:
         """
         source = open_source(X)
         try:
-            table = cls._built(source, y, sample_weight, roles, missing, warn, watch, n_jobs)
+            table = cls._built(
+                source, y, sample_weight, roles, missing, apart, only_class, warn, watch, n_jobs
+            )
             return replace(table, kept=_kept(source, table, keep)) if keep else table
         except BadRows as error:
             raise in_file(error, source, y) from None
@@ -152,20 +166,26 @@ class Table:
         sample_weight: Any,
         roles: Mapping[str, str] | Plan | None,
         missing: Any,
+        apart: Sequence[str],
+        only_class: str | None,
         warn: bool,
         watch: Callable[[], object] | None,
         threads: int | None,
     ) -> Self:
         names = source.names
         check_names(names)
-        features = list(range(len(names)))
-        if isinstance(y, str):
-            features.remove(find_column(source, y))
+        target = [y] if isinstance(y, str) else []
+        no_features = {find_column(source, name) for name in (*target, *apart)}
+        features = [j for j in range(len(names)) if j not in no_features]
         check_rows(source, y, "y")
         check_rows(source, sample_weight, "sample_weight")
-        raw_labels = _raw_labels(source, y)
-        _check_shape(source, len(features), len(raw_labels.values))
-        labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
+        if only_class is None:
+            raw_labels = _raw_labels(source, y)
+            _check_shape(source, len(features), len(raw_labels.values))
+            labels, classes = code_labels(raw_labels, fixed_width=_is_fixed_width(y))
+        else:
+            _check_shape(source, len(features), source.n_rows)
+            labels, classes = one_class(only_class, source.n_rows)
         wanted = [names[j] for j in features]
         named = has_names(source) and not isinstance(roles, Plan)
         asked = AskedOfColumns(check_roles(roles, wanted), check_missing(missing, wanted), named)

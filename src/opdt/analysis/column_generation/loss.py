@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_number
 from opdt.errors import InputError
+from opdt.objectives.gains import as_written
 from opdt.problem import Problem, RowGains
-from opdt.problem.objective import as_written
 
 # Losses in units stay below this where weights allow: exact as doubles in any order of adding
 # up, far finer than the tolerances of a linear program, and with room for the search's ties.

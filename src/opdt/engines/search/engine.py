@@ -104,7 +104,7 @@ class Searcher(ManySolves):
 
         Parameters
         ----------
-        gains : Objective, or array of shape (n_rows,), optional
+        gains : Gains, or array of shape (n_rows,), optional
             What covering each row is worth: an objective, or any real numbers.
         budget : Budget or Clock, optional
             Without one, a single thread and no limit: best for many short solves. A running

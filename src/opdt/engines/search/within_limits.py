@@ -25,7 +25,7 @@ from opdt.engines.search.collect import Collector
 from opdt.problem import RowLimit
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
-from opdt.problem import CodedRule, Measure, Objective, Problem, RowGains
+from opdt.problem import CodedRule, Gains, Measure, Problem, RowGains
 from opdt.solution import StopReason
 
 Whole = NDArray[np.int64]
@@ -44,7 +44,7 @@ MAX_TOTAL = 2**56  # what priced gains may add up to
 class Priced(RowGains):
     """The gains of another objective in finer units, less the prices of limits."""
 
-    base: Objective | None = None
+    base: Gains | None = None
     by_label: Mapping[int, Whole] | None = None
 
     def gains(self, label: int) -> Whole:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from opdt import discover
 from opdt.errors import InputError
-from opdt.problem.objective import (
+from opdt.objectives.gains import (
     GAIN_ROOM,
     MAX_TOTAL,
     MAX_WEIGHT,

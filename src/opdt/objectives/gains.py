@@ -1,8 +1,10 @@
 """What a covered row is worth, in exact whole units.
 
 Floating-point sums depend on their order, and an optimum proven in one order may lose to a tie
-in another. So every gain is a whole number of *units*; `Objective.unit` says how much one unit
+in another. So every gain is a whole number of *units*; `Gains.unit` says how much one unit
 is worth. Integers add exactly, in any order, in any engine and on any machine.
+
+An `Objective` is said before the rows are known; bound to the rows of a table it becomes `Gains`.
 """
 
 from __future__ import annotations
@@ -12,14 +14,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from numbers import Rational
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.checks import check_number
 from opdt.errors import InputError
+from opdt.objectives.words import Account
 
 # Sums of the gains of all rows, in units, stay below this: the search adds and compares two such
 # sums in 64 bits.
@@ -27,6 +31,8 @@ MAX_TOTAL = 2**58
 # Sums of row weights in units stay below this, so that comparing a precision, which multiplies
 # them by a fraction, fits into a signed 64-bit integer.
 MAX_WEIGHT = 2**42
+# The same where gains of any number of digits stand beside them.
+MAX_WEIGHTED = 2**30
 # Gains of arbitrary digits are rounded to units of this part of their sum.
 GAIN_ROOM = 2**46
 # Denominators of weights and gains that are tried before falling back to binary rounding.
@@ -38,7 +44,7 @@ _NOISE = Fraction(1, 2**48)
 Units = NDArray[np.int64]
 
 
-class Objective(ABC):
+class Gains(ABC):
     """Row gains in units, for each class a rule may point to."""
 
     unit: Fraction  # how much of the objective one unit is worth
@@ -56,12 +62,19 @@ class Objective(ABC):
         """Rows that count as errors when covered by a rule of class `label`."""
 
     @abstractmethod
-    def take(self, rows: Units) -> Objective:
+    def take(self, rows: Units) -> Gains:
         """The same gains on some rows."""
+
+    def account(self, fires: NDArray[np.bool_], label: int) -> Account | None:
+        """What a rule of class `label` does on the rows that it covers, in the objective's words.
+
+        None where covered rows and errors say it all.
+        """
+        return None
 
 
 @dataclass(frozen=True, eq=False)
-class VolumeImpurity(Objective):
+class VolumeImpurity(Gains):
     """The paper's VI = N - w L: a covered row gains 1 if it is of the rule's class, else 1 - w."""
 
     classes: NDArray[np.int32]  # (n_rows,) class code of each row
@@ -92,7 +105,7 @@ class VolumeImpurity(Objective):
 
 
 @dataclass(frozen=True, eq=False)
-class RowGains(Objective):
+class RowGains(Gains):
     """Any real gain per row: what weight paths and column generation ask for."""
 
     row_gains: Units
@@ -113,6 +126,91 @@ class RowGains(Objective):
     def take(self, rows: Units) -> RowGains:
         """The gains of some rows."""
         return replace(self, row_gains=self.row_gains[rows], weights=self.weights[rows])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ObjectiveGains(Gains):
+    """The gains of an `Objective` bound to rows: what a row is worth, times its weight.
+
+    Subclasses add what their account needs. `per_row` names the arrays of shape (n_rows,) that
+    belong to what a row is worth: they are taken, drawn and permuted together.
+    """
+
+    per_row: ClassVar[tuple[str, ...]] = ("worth",)
+
+    worth: Units  # (n_rows,) what a unit of weight of each row is worth, in units
+    unit: Fraction
+    labels: tuple[int, ...]
+    weights: Units
+    weight_scale: int = 1
+    rounding: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        values: Any,
+        weights: NDArray[np.float64] | None,
+        *,
+        label: int = 0,
+        name: str = "gains",
+        **more: Any,
+    ) -> Self:
+        """The gains of rows that are worth these finite real numbers, shape (n_rows,).
+
+        Whole numbers and decimals of up to six places are exact where there is room; others are
+        rounded, and `rounding` says by how much the sum of any rows may have changed. `name` is
+        said in messages, `more` are fields of a subclass.
+        """
+        given = _finite(name, values)
+        held = hold_weights(weights, len(given))
+        heaviest = max(1, int(held.units.max(initial=1)))
+        numbers = number_units(given, GAIN_ROOM // heaviest, name)
+        largest = float(np.abs(given).max(initial=0.0))
+        return cls(
+            worth=numbers.units,
+            unit=numbers.unit / held.scale,
+            labels=(label,),
+            weights=held.units,
+            weight_scale=held.scale,
+            rounding=numbers.rounding * heaviest / held.scale + held.rounding * largest,
+            **more,
+        )
+
+    def gains(self, label: int) -> Units:
+        """What each row is worth, times its weight."""
+        return self._gains
+
+    @cached_property
+    def _gains(self) -> Units:
+        return self.worth * self.weights
+
+    def wrong(self, label: int) -> NDArray[np.bool_]:
+        """Rows of negative worth."""
+        return self.worth < 0
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """What each row is worth in the objective's measure, weights apart, shape (n_rows,)."""
+        each: NDArray[np.float64] = self.worth * np.float64(self.unit * self.weight_scale)
+        return each
+
+    def take(self, rows: Units) -> Self:
+        """The gains of some rows."""
+        return replace(self._of(rows), weights=self.weights[rows])
+
+    def permuted(self, order: Units, *, with_weights: bool) -> Self:
+        """What rows are worth in another order; their weights change places too, or stay."""
+        weights = self.weights[order] if with_weights else self.weights
+        return replace(self._of(order), weights=weights)
+
+    def drawn(self, rows: Units, counts: Units) -> Self:
+        """The gains of some rows, each drawn so often."""
+        rounding = self.rounding * float(counts.max(initial=0))
+        return replace(self._of(rows), weights=self.weights[rows] * counts, rounding=rounding)
+
+    def _of(self, rows: Units) -> Self:
+        parts: dict[str, Any] = {name: getattr(self, name)[rows] for name in self.per_row}
+        return replace(self, **parts)
 
 
 def as_written(value: float | Fraction) -> Fraction:
@@ -202,28 +300,56 @@ def volume_impurity(
 
 
 def row_gains(gains: Any, label: int = 0) -> RowGains:
-    """The objective with these real gains, shape (n_rows,), in whole units.
+    """These real gains, shape (n_rows,), in whole units.
 
     Whole numbers and decimals of up to six places are kept exactly; others are rounded to one
     part in about 2**46 of the sum of their absolute values, and `rounding` says by how much.
     """
-    try:
-        values = np.asarray(gains, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("'gains' must be numbers, one for each row.") from None
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise InputError("'gains' must be one finite number per row.")
+    values = _finite("gains", gains)
     ones = np.ones(len(values), dtype=np.int64)
-    scale = _decimal_scale(values, GAIN_ROOM)
+    numbers = number_units(values, GAIN_ROOM, "gains")
+    return RowGains(numbers.units, numbers.unit, (label,), ones, rounding=numbers.rounding)
+
+
+def _finite(name: str, given: Any) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"'{name}' must be numbers, one for each row.") from None
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise InputError(f"'{name}' must be one finite number per row.")
+    return values
+
+
+class NumberUnits(NamedTuple):
+    """Numbers as whole multiples of `unit`.
+
+    `rounding` is the sum of the changes to all numbers where they had to be rounded, else 0.
+    """
+
+    units: Units
+    unit: Fraction
+    rounding: float = 0.0
+
+
+def number_units(values: NDArray[np.float64], room: int, name: str) -> NumberUnits:
+    """Numbers in whole units, the absolute values of which add up to less than `room`.
+
+    Whole numbers and decimals of up to six places are exact where the room allows; others are
+    rounded, each by at most one part in room / 2 of their sum. `name` is said in messages.
+    """
+    scale = _decimal_scale(values, room)
     if scale is not None:
-        units = np.rint(values * scale).astype(np.int64)
-        return RowGains(units, Fraction(1, scale), (label,), ones)
-    exponent = _binary_exponent(values, GAIN_ROOM, "gains")
+        return NumberUnits(np.rint(values * scale).astype(np.int64), Fraction(1, scale))
+    exponent = _binary_exponent(values, room, name)
     rounded = np.rint(np.ldexp(values, exponent))
     change = _change(values, np.ldexp(rounded, -exponent))
-    return RowGains(
-        rounded.astype(np.int64), Fraction(2) ** -exponent, (label,), ones, rounding=change
-    )
+    return NumberUnits(rounded.astype(np.int64), Fraction(2) ** -exponent, change)
+
+
+def hold_weights(weights: NDArray[np.float64] | None, n_rows: int) -> WeightUnits:
+    """Row weights in whole units that leave room for gains beside them."""
+    return weight_units(weights, n_rows, MAX_WEIGHTED)
 
 
 class WeightUnits(NamedTuple):
