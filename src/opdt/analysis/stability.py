@@ -15,6 +15,7 @@ from opdt.analysis.resampling import draw_counts, resampled
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
+from opdt.engines.measures import is_measured, solve_measured
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.objectives import Objective
@@ -270,6 +271,8 @@ def bootstrap(
     """Solve the problem, and solve it again on rows drawn with replacement."""
 
     def best(problem: Problem, budget: Budget) -> Solution:
+        if is_measured(problem):
+            return solve_measured(problem, engine, budget)
         if objective == "precision":
             return most_precise(Pricer(problem, engine, budget))
         return replace(engine.solve(problem, budget), objective=objective)

@@ -41,6 +41,7 @@ from opdt.engines.prices import EMPTY, MAX_UNITS, Answer, Line, Pricer
 from opdt.errors import EngineFailure
 from opdt.objectives.measures import ClassTotals, FBeta, QualityMeasure, measure_named
 from opdt.problem import Problem
+from opdt.rules import Rule
 from opdt.solution import (
     Budget,
     Clock,
@@ -97,6 +98,19 @@ def measure_pricer(problem: Problem, engine: str | Engine, budget: Budget | Cloc
     return Pricer(problem, engine, budget, max_units=room)
 
 
+def is_measured(problem: Problem) -> bool:
+    """Whether the rule is to be best in a measure of `opdt.objectives.measures`."""
+    return measure_named(problem.best_in) is not None
+
+
+def solve_measured(problem: Problem, engine: str | Engine, budget: Budget | Clock) -> Solution:
+    """The best rule of a problem whose objective is such a measure."""
+    measure = measure_named(problem.best_in)
+    assert measure is not None
+    pricer = measure_pricer(problem, engine, budget)
+    return largest_lift(pricer) if measure.name == "lift" else best_in_measure(pricer, measure)
+
+
 def best_in_measure(pricer: Pricer, measure: QualityMeasure) -> Solution:
     """The rule of the largest value in a measure, among those that meet the constraints."""
     search = MeasureSearch(pricer, measure)
@@ -151,6 +165,14 @@ def _lifted(found: Solution, factor: Fraction, pricer: Pricer) -> Solution:
         rounding=found.rounding * float(factor) * 3,
         objective="lift",
     )
+
+
+def score_of(pricer: Pricer, measure: QualityMeasure, rule: Rule) -> Fraction:
+    """The exact score of a rule on the rows of a pricer."""
+    coded = pricer.problem.lower(rule)
+    _, covered, errors = pricer.problem.measure(coded)
+    totals = _totals(pricer, coded.label)
+    return measure.score(Fraction(covered - errors), Fraction(errors), totals)
 
 
 def _totals(pricer: Pricer, label: int) -> ClassTotals:
@@ -396,16 +418,20 @@ class MeasureSearch:
             self._take()
         self._proven |= self._best is not None and self._bound == self._best[0]
 
-    @property
-    def reached(self) -> bool | None:
-        """Whether some rule reaches the goal; None if that is not known."""
-        if self._goal is None or (self._best is not None and self._best[0] >= self._goal):
+    def reaches(self, score: Fraction) -> bool | None:
+        """Whether some rule has at least this score; None if that is not known."""
+        if self._best is not None and self._best[0] >= score:
             return True
-        return False if self._bound is None or self._bound < self._goal else None
+        return False if self._bound is None or self._bound < score else None
+
+    @property
+    def bound(self) -> float:
+        """A value that no rule exceeds; minus infinity if no rule meets the constraints."""
+        return self._value if self._proven else self._most
 
     @property
     def _decided(self) -> bool:
-        return self._goal is not None and self.reached is not None
+        return self._goal is not None and self.reaches(self._goal) is not None
 
     @property
     def _open(self) -> tuple[Corner, ClassSide] | tuple[None, None]:
@@ -478,7 +504,7 @@ class MeasureSearch:
         return Solution(
             rule=line.rule,
             value=self._value,
-            bound=self._value if self._proven else self._most,
+            bound=self.bound,
             status=Status.of(
                 has_rule=line.rule is not None,
                 may_be_empty=pricer.problem.may_be_empty,

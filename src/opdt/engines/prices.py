@@ -135,6 +135,14 @@ class Pricer:
         other.problem = self.problem.with_objective(other._objective)
         return other
 
+    def of_rows(self, rows: VolumeImpurity, budget: Budget | Clock) -> Pricer:
+        """The same for other classes and weights of the rows, with a budget of its own."""
+        other = copy(self)
+        other._objective = replace(self._objective, classes=rows.classes, weights=rows.weights)
+        other.problem = self.problem.with_objective(other._objective)
+        other.clock, other.work, other.stopped_by = running(budget), SolveCounts(), None
+        return other
+
     @property
     def lowest(self) -> Fraction:
         """A price above 1 and below every crossing of two lines beyond 1.

@@ -50,8 +50,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from opdt.errors import InputError
+from opdt.objectives.words import Words
 
-_F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
+_F_BETA = re.compile(r"f(\d{1,6}(?:\.\d{1,3})?)")
 
 
 class ClassTotals(NamedTuple):
@@ -93,6 +94,16 @@ class QualityMeasure(ABC):
     def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
         """The same for all points of a score, where these lie on a line."""
         raise NotImplementedError
+
+    @property
+    def words(self) -> Words:
+        """How its values are spoken of."""
+        article = "an" if self.title[0] in "FMo" else "a"
+        some, nothing = f"{article} {self.title}", self.value(self.nothing)
+        return Words(
+            self.title, f"a larger {self.title}", some, _digits, _digits,
+            nothing=f"has {some} above {nothing:g}",
+        )  # fmt: skip
 
     def value(self, score: Fraction) -> float:
         """The measure itself."""
@@ -278,22 +289,48 @@ class OddsRatio(QualityMeasure):
         return correct + one, errors + other, p - correct + one, n - errors + other
 
 
-_NAMED = {m.name: m for m in (WRAcc(), Youden(), ChiSquare(), GiniGain(), Matthews(), OddsRatio())}
+class Lift(QualityMeasure):
+    """How many times as often the class occurs inside the rule as in all rows."""
+
+    name, title = "lift", "lift"
+    has_lines = True
+
+    def score(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
+        """(c / n) / (P / T)."""
+        below = (correct + errors) * totals.positives
+        return Fraction(correct * totals.total) / below if below else Fraction(0)
+
+    def slope(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
+        """That of the line through the point."""
+        return self.slope_of(self.score(correct, errors, totals), totals)
+
+    def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
+        """The line of one precision; of rules without errors, a slope above all others."""
+        precision = score * Fraction(totals.positives, totals.total)
+        most = Fraction(totals.total)
+        return most if precision >= 1 else min(most, precision / (1 - precision))
+
+
+def _digits(value: float) -> str:
+    return f"{value:.4g}"
+
+
+_NAMED = {m.name: m for m in (WRAcc(), Youden(), ChiSquare(), GiniGain(), Matthews(), OddsRatio(), Lift())}
 _MOST_BETA = 1000  # larger ones leave no room for exact sums
 
-MEASURES = ("f1", "f2", "f0.5", *_NAMED, "lift")
+MEASURES = ("f1", "f2", "f0.5", *_NAMED)
 
 
-def measure_named(name: str) -> QualityMeasure | None:
+def measure_named(name: object) -> QualityMeasure | None:
     """The measure of this name; None where it is that of something else.
-
-    "lift" is none: the rule of the largest lift is the most precise one of its class.
 
     Raises
     ------
     InputError
         If the β of an F-measure is 0 or too large.
     """
+    if not isinstance(name, str):
+        return None
     if name in _NAMED:
         return _NAMED[name]
     found = _F_BETA.fullmatch(name)

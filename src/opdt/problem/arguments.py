@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from opdt.checks import check_choice, is_number, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, cores, refuse_beyond
+from opdt.objectives.measures import MEASURES, measure_named
 from opdt.objectives import KINDS, VI, BoundRows, Objective, read_objective
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import check_groups
@@ -34,7 +35,7 @@ CODE_BYTES, WORKING_BYTES, LARGE = 4, 32, 1 << 26
 TOO_LARGE = "take fewer rows or columns, or let files be read in pieces by 'memory_limit'"
 
 # What a rule is to be best in, where a name says it all.
-OBJECTIVES = ("vi", "precision", "coverage")
+OBJECTIVES = ("vi", "precision", "coverage", *MEASURES)
 # The price of an error where none is given.
 USUAL_PRICE = 10.0
 # The least coverage of the most precise rule where none is given: without one it would be a row.
@@ -179,7 +180,9 @@ def resolve_objective(objective: Any, w: Any = USUAL_PRICE) -> tuple[str | Objec
             raise InputError(
                 f"objective {objective!r} needs arguments of its own; give opdt.{made}(...)."
             )
-        return check_choice("objective", objective, OBJECTIVES), w
+        if measure_named(objective) is None:
+            check_choice("objective", objective, OBJECTIVES)
+        return objective, w
     if is_number(w) and w == USUAL_PRICE:  # not given
         return ("vi", objective.w) if isinstance(objective, VI) else (objective, w)
     if isinstance(objective, VI):
@@ -228,12 +231,16 @@ def _is_ratio(objective: str | Objective) -> bool:
     """Whether a single row could be best, so that a minimum coverage is needed."""
     if isinstance(objective, Objective):
         return objective.needs_coverage
-    return objective == "precision"
+    return objective in ("precision", "lift")
 
 
 def _refuse_errors(objective: Objective, demands: Constraints) -> None:
-    for name in ("min_precision", "max_errors"):
-        if getattr(demands, name) not in (0, None):
+    counted = {name: getattr(demands, name) for name in ("min_precision", "max_errors")}
+    for each in demands.segments:
+        counted |= {f"{name} of {each!r}": getattr(each, name) for name in tuple(counted)[:2]}
+    counted |= {f"of={each.of!r} of {each!r}": 1 for each in demands.parities if each.of == "recall"}
+    for name, given in counted.items():
+        if given not in (0, None):
             raise InputError(
                 f"'{name}' counts rows of another class as errors, and {objective!r} has no "
                 "classes; drop it."
