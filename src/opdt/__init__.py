@@ -21,6 +21,8 @@ from opdt.objectives import VI, Objective
 from opdt.problem import (
     Constraints,
     FeatureGroups,
+    Parity,
+    PerSegment,
     Problem,
     Structure,
     read_structure,
@@ -42,6 +44,7 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.intervals import HoldoutReport, holdout_report
     from opdt.analysis.path import WeightPath, weight_path
     from opdt.analysis.permutation import PermutationTest, permutation_test
+    from opdt.analysis.significant import SignificantRules, significant_rules
     from opdt.analysis.stability import Stability, stability
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
@@ -78,6 +81,8 @@ __all__ = [
     "OpdtError",
     "OpdtWarning",
     "ParetoFrontier",
+    "Parity",
+    "PerSegment",
     "PermutationTest",
     "Plan",
     "Problem",
@@ -91,6 +96,7 @@ __all__ = [
     "RuleSet",
     "SearchEngine",
     "Searcher",
+    "SignificantRules",
     "Solution",
     "Stability",
     "Status",
@@ -119,6 +125,7 @@ __all__ = [
     "read_rule",
     "read_structure",
     "rule_report",
+    "significant_rules",
     "stability",
     "top_rules",
     "vi_index",
@@ -144,6 +151,7 @@ _LATER = {
     "RSCRULESEngine": "opdt.engines.rscrules",
     "SearchEngine": "opdt.engines.search",
     "Searcher": "opdt.engines.search",
+    "SignificantRules": "opdt.analysis.significant",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
     "boruta_groups": "opdt.analysis.groups",
@@ -157,6 +165,7 @@ _LATER = {
     "permutation_test": "opdt.analysis.permutation",
     "precision_path": "opdt.analysis.demands",
     "rashomon_set": "opdt.analysis.alternatives",
+    "significant_rules": "opdt.analysis.significant",
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
