@@ -105,7 +105,9 @@ class Pricer:
                 "use 'search'."
             )
         table = problem.table
-        units, self.scale, self.rounding = _units(problem, max_units)
+        units, self.scale, self.rounding = _units(
+            problem, min(max_units, problem.constraints.max_units)
+        )
         self.total = int(units.sum())
         self._objective = VolumeImpurity(
             table.labels, Fraction(1), problem.objective.labels, units, self.scale

@@ -11,7 +11,8 @@ from typing import Any
 
 from opdt.checks import check_bool, check_number, check_share_or_end, is_finite
 from opdt.errors import InputError
-from opdt.problem.segments import Parity, PerSegment, check_coverage
+from opdt.objectives.gains import MAX_WEIGHT
+from opdt.problem.segments import PARITY_UNITS, Parity, PerSegment, check_coverage
 from opdt.rules import Op
 
 DIRECTIONS = (Op.GE, Op.LT, Op.EQ, Op.NE)
@@ -125,6 +126,11 @@ class Constraints:
     def segment_columns(self) -> tuple[str, ...]:
         """The columns whose values are segments or groups, each once."""
         return tuple(dict.fromkeys(each.column for each in (*self.segments, *self.parities)))
+
+    @property
+    def max_units(self) -> int:
+        """What the row weights may add up to, in units: shares of groups multiply two sums."""
+        return PARITY_UNITS if self.parities else MAX_WEIGHT
 
     def of_sample(self, share: float, margin: float = 0.0) -> Constraints:
         """The demands on a rule of a sample of the rows: limits on rows in proportion.

@@ -182,7 +182,9 @@ constraints, sample_weight, roles, missing
         )
         code = label_code(table, label)
         if gains is None:
-            gains = volume_impurity(table.labels, len(table.classes), w, code, table.weights)
+            gains = volume_impurity(
+                table.labels, len(table.classes), w, code, table.weights, constraints.max_units
+            )
         structure = structure or Structure.free(2)
         problem = cls(table, structure, feature_groups, gains, constraints)
         problem._check()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_SEGMENTS = 200  # each is a limit of its own
 MOST_GROUPS = 20  # of which every two are compared
+PARITY_UNITS = 2**27  # of all row weights, so that the product of two sums fits into 64 bits
 OF = ("coverage", "recall")
 
 
