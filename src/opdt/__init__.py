@@ -17,7 +17,7 @@ from opdt.errors import (
     OpdtWarning,
     UnsupportedProblem,
 )
-from opdt.objectives import VI, Objective
+from opdt.objectives import VI, Mean, Money, Objective
 from opdt.problem import (
     Constraints,
     FeatureGroups,
@@ -51,7 +51,13 @@ if typing.TYPE_CHECKING:
     from opdt.engines.mip import MIPEngine
     from opdt.engines.rscrules import RSCRULESEngine
     from opdt.engines.search import SearchEngine, Searcher
-    from opdt.estimators import OPDTClassifier, OPDTClassifierCV, OPDTRuleList, OPDTRuleSet
+    from opdt.estimators import (
+        OPDTClassifier,
+        OPDTClassifierCV,
+        OPDTRegressor,
+        OPDTRuleList,
+        OPDTRuleSet,
+    )
 
 __version__ = "0.1.0"
 
@@ -71,9 +77,12 @@ __all__ = [
     "HoldoutReport",
     "InputError",
     "MIPEngine",
+    "Mean",
     "MemoryLimit",
+    "Money",
     "OPDTClassifier",
     "OPDTClassifierCV",
+    "OPDTRegressor",
     "OPDTRuleList",
     "OPDTRuleSet",
     "Objective",
@@ -144,6 +153,7 @@ _LATER = {
     "MIPEngine": "opdt.engines.mip",
     "OPDTClassifier": "opdt.estimators",
     "OPDTClassifierCV": "opdt.estimators",
+    "OPDTRegressor": "opdt.estimators",
     "OPDTRuleList": "opdt.estimators",
     "OPDTRuleSet": "opdt.estimators",
     "ParetoFrontier": "opdt.analysis.frontier",

@@ -10,9 +10,7 @@ from typing import Any
 
 from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
-from opdt.engines.measures import is_measured, solve_measured
-from opdt.engines.precision import most_precise
-from opdt.engines.prices import Pricer
+from opdt.engines.best import solve_problem
 from opdt.errors import UnsupportedProblem
 from opdt.objectives import Objective
 from opdt.objectives.measures import measure_named
@@ -178,11 +176,7 @@ def discover(
             objective=best_in,
         )
     plan = problem.noted(problem.table.plan)
-    if is_measured(problem):
-        return replace(solve_measured(problem, chosen, clock), plan=plan)
-    if problem.best_in == "precision":
-        return replace(most_precise(Pricer(problem, chosen, clock)), plan=plan)
-    return replace(chosen.solve(problem, clock), objective=problem.best_in, plan=plan)
+    return replace(solve_problem(problem, chosen, clock), plan=plan)
 
 
 def _most(objective: str | Objective, n_rows: int, sample_weight: Any) -> float:

@@ -151,12 +151,57 @@ class Evidence:
         """How many times more frequent the class is under the rule than in all rows."""
         return self.counts.lift
 
+    @property
+    def said(self) -> str:
+        """What the rows say, in words."""
+        counts = self.counts
+        return (
+            f"right in {counts.correct:,} of {counts.covered:,} rows, "
+            f"{_share(self.base_rate)} overall"
+        )
+
+    @property
+    def advantage(self) -> float:
+        """How much better the covered rows are than all: here the difference of two shares."""
+        return _advantage(self.counts)
+
+    @property
+    def more(self) -> str:
+        """What to ask for where the rows are not enough."""
+        needed = self.needed
+        if needed is None:
+            return "These rows are too few for so wide a search: gather more, or allow less."
+        if needed <= self.counts.covered:
+            return "Gather more rows, or allow fewer conditions."
+        return f"Ask for at least {needed:,} rows (min_coverage={needed}), or gather more."
+
+    @property
+    def other_question(self) -> str:
+        """What to change where a rule is no better than all rows."""
+        return "Raise the price of an error (w), or ask for a precision (min_precision)."
+
+    @property
+    def measure(self) -> str:
+        """What held-out rows would tell."""
+        return "Hold rows out to know its precision on new rows."
+
+    @property
+    def dealt(self) -> str:
+        """What a permutation test shuffles, in words."""
+        return "classes are shuffled"
+
+    def log_chance(self) -> float:
+        """The logarithm of what the probability is at most that chance does as well, for a rule
+        that was fixed before the rows were seen.
+        """
+        return _log_fisher(self.counts)
+
     def among(self, n_lists: int, n_forms: int) -> Evidence:
         """The same rows where more was chosen than one rule: so many lists or sets of rules."""
         return replace(self, n_rules=n_lists, n_forms=n_forms)
 
     def _at_most(self, n_rules: int) -> float:
-        return math.exp(min(0.0, math.log(n_rules) + _log_fisher(self.counts)))
+        return math.exp(min(0.0, math.log(n_rules) + self.log_chance()))
 
     @property
     def needed(self) -> int | None:
@@ -168,8 +213,66 @@ class Evidence:
         return tens if tens <= self.counts.n_class else None
 
 
+class NewRows(Protocol):
+    """What rows say that had no part in finding a rule."""
+
+    @property
+    def speaks(self) -> bool | None:
+        """Whether they speak for the rule; None where so few covered ones could not."""
+
+    @property
+    def advantage(self) -> float:
+        """As `Evidence.advantage`, on these rows."""
+
+    @property
+    def said(self) -> str:
+        """What they say, in words."""
+
+    @property
+    def mute(self) -> str:
+        """Why they say nothing, in words."""
+
+
+@dataclass(frozen=True)
+class NewCounts:
+    """Held-out rows of classes."""
+
+    counts: RuleCounts
+
+    @property
+    def speaks(self) -> bool | None:
+        """By Fisher's exact test."""
+        if fisher_p_value(self.counts) <= LEVEL:
+            return True
+        best = replace(self.counts, errors=max(0, self.counts.covered - self.counts.n_class))
+        return False if fisher_p_value(best) <= LEVEL else None
+
+    @property
+    def advantage(self) -> float:
+        """How much more frequent the class is under the rule."""
+        return _advantage(self.counts)
+
+    @property
+    def said(self) -> str:
+        """Correct rows, covered rows and the share overall."""
+        counts, overall = self.counts, _share(self.counts.base_rate)
+        return (
+            f"right in {counts.correct:,} of {counts.covered:,} held-out rows, {overall} overall "
+            f"({_p(fisher_p_value(counts))})"
+        )
+
+    @property
+    def mute(self) -> str:
+        """Too few are covered."""
+        rows = f"{self.counts.covered:,} of the {self.counts.n_rows:,} held-out rows"
+        return f"it covers {rows}, too few to say anything"
+
+
 def judge(
-    training: Evidence | None, *, held_out: RuleCounts | None = None, test: ChanceTest | None = None
+    training: Evidence | None,
+    *,
+    held_out: RuleCounts | NewRows | None = None,
+    test: ChanceTest | None = None,
 ) -> Verdict:
     """The verdict on a rule.
 
@@ -177,8 +280,8 @@ def judge(
     ----------
     training : Evidence or None
         None where the rows that the rule was found on are not known.
-    held_out : RuleCounts, optional
-        Such as a `HoldoutReport`: rows that had no part in finding the rule.
+    held_out : RuleCounts or NewRows, optional
+        Such as a `HoldoutReport` or an `Estimate`: rows that had no part in finding the rule.
     test : ChanceTest, optional
         Such as a `PermutationTest` of the search that found the rule.
 
@@ -189,17 +292,17 @@ def judge(
     not supported
     """
     chance = None if test is None else _chance(test)
-    fresh = None if held_out is None else _fresh(held_out)
-    if fresh is not None and held_out is not None and chance is not False:
-        said = _shown(held_out)
+    new: NewRows | None = NewCounts(held_out) if isinstance(held_out, RuleCounts) else held_out
+    fresh = None if new is None else new.speaks
+    if fresh is not None and new is not None and chance is not False:
         if fresh:
-            return _confirmed(training, held_out, said, test if chance else None)
-        return _not_confirmed(training, held_out, said, test if chance else None)
+            return _confirmed(training, new, test if chance else None)
+        return _not_confirmed(training, new, test if chance else None)
     if test is not None and chance is not None:
-        return _tested(training, held_out, test, chance=chance, fresh=fresh)
+        return _tested(training, new, test, chance=chance, fresh=fresh)
     if training is None:
         return Verdict(VerdictLevel.WEAK, "nothing is known of the rows it was found on", _TEST)
-    return _untested(training, held_out)
+    return _untested(training, new)
 
 
 # What to say beside the verdicts on several rules.
@@ -210,36 +313,30 @@ SAME_ROWS = (
 
 _HOW = "opdt test, or permutation_test"
 _TEST = f"Test it against chance ({_HOW}), or hold rows out."
-_PRICE = "Raise the price of an error (w), or ask for a precision (min_precision)."
-_MEASURE = "Hold rows out to know its precision on new rows."
 _ELSEWHERE = "Try it on rows from elsewhere or from later."
 
 
-def _confirmed(
-    training: Evidence | None, held_out: RuleCounts, said: str, test: ChanceTest | None
-) -> Verdict:
+def _confirmed(training: Evidence | None, new: NewRows, test: ChanceTest | None) -> Verdict:
     """Held-out rows speak for the rule, and no other test against it."""
-    if training is not None and _advantage(held_out) < KEPT * _advantage(training.counts):
-        reason = f"{said}: less than half of its advantage on the rows it was found on"
+    if training is not None and new.advantage < KEPT * training.advantage:
+        reason = f"{new.said}: less than half of its advantage on the rows it was found on"
         return Verdict(VerdictLevel.WEAK, reason, f"Go by the held-out rows. {_ask(training)}")
-    reason = said if test is None else f"{said}; {_rare(test)}"
+    reason = new.said if test is None else f"{new.said}; {_rare(test, training)}"
     return Verdict(VerdictLevel.SUPPORTED, reason, _ELSEWHERE)
 
 
-def _not_confirmed(
-    training: Evidence | None, held_out: RuleCounts, said: str, test: ChanceTest | None
-) -> Verdict:
+def _not_confirmed(training: Evidence | None, new: NewRows, test: ChanceTest | None) -> Verdict:
     """Held-out rows could have spoken for the rule, and did not."""
     strong = test is not None or (training is not None and training.level is VerdictLevel.SUPPORTED)
-    if _advantage(held_out) <= 0 or not strong:
-        return Verdict(VerdictLevel.NOT_SUPPORTED, said, f"Do not rely on it. {_ask(training)}")
-    reason = said if test is None else f"{said}, although {_rare(test)}"
+    if new.advantage <= 0 or not strong:
+        return Verdict(VerdictLevel.NOT_SUPPORTED, new.said, f"Do not rely on it. {_ask(training)}")
+    reason = new.said if test is None else f"{new.said}, although {_rare(test, training)}"
     return Verdict(VerdictLevel.WEAK, reason, f"Hold more rows out. {_ask(training)}")
 
 
 def _tested(
     training: Evidence | None,
-    held_out: RuleCounts | None,
+    new: NewRows | None,
     test: ChanceTest,
     *,
     chance: bool,
@@ -247,46 +344,41 @@ def _tested(
 ) -> Verdict:
     """The permutation test decides; held-out rows say nothing, or the opposite."""
     if chance:
-        cure = _MEASURE if held_out is None else f"Hold more rows out: {_mute(held_out)}."
-        return Verdict(VerdictLevel.SUPPORTED, _rare(test), cure)
-    reason = f"a rule as good is no rarity where classes are shuffled ({_p(test.p_value)})"
-    if held_out is not None and fresh:
-        return Verdict(VerdictLevel.WEAK, f"{_shown(held_out)}, but {reason}", _ELSEWHERE)
-    if held_out is not None and fresh is False:
-        reason += f", and {_shown(held_out)}"
+        measure = "Hold rows out to know what it does on new rows."
+        if training is not None:
+            measure = training.measure
+        cure = measure if new is None else f"Hold more rows out: {new.mute}."
+        return Verdict(VerdictLevel.SUPPORTED, _rare(test, training), cure)
+    reason = f"a rule as good is no rarity where {_dealt(training)} ({_p(test.p_value)})"
+    if new is not None and fresh:
+        return Verdict(VerdictLevel.WEAK, f"{new.said}, but {reason}", _ELSEWHERE)
+    if new is not None and fresh is False:
+        reason += f", and {new.said}"
     return Verdict(VerdictLevel.NOT_SUPPORTED, reason, f"Do not rely on it. {_ask(training)}")
 
 
-def _untested(training: Evidence, held_out: RuleCounts | None) -> Verdict:
+def _untested(training: Evidence, new: NewRows | None) -> Verdict:
     """The training rows decide, with regard to all that was searched."""
-    counts, search = training.counts, f"the best of {_many(training.n_rules)} rules"
-    said = (
-        f"right in {counts.correct:,} of {counts.covered:,} rows, "
-        f"{_share(training.base_rate)} overall"
-    )
-    if _advantage(counts) <= 0:
-        return Verdict(VerdictLevel.NOT_SUPPORTED, f"{said}, so that it says nothing", _PRICE)
+    said, search = training.said, f"the best of {_many(training.n_rules)} rules"
+    if training.advantage <= 0:
+        reason = f"{said}, so that it says nothing"
+        return Verdict(VerdictLevel.NOT_SUPPORTED, reason, training.other_question)
     if training.level is VerdictLevel.NOT_SUPPORTED:
-        amount = "too few" if counts.covered < LEAST_ROWS else "not enough"
+        amount = "too few" if training.counts.covered < LEAST_ROWS else "not enough"
         reason = f"{said}, {amount} to tell {search} from chance"
         return Verdict(VerdictLevel.NOT_SUPPORTED, reason, f"{_ask(training)} Or test it: {_HOW}.")
     if training.level is VerdictLevel.WEAK:
         return Verdict(VerdictLevel.WEAK, f"{said}, which chance may give {search}", _TEST)
     reason = f"{said}, more than chance gives {search} ({_p(training.p_value)})"
-    if held_out is not None:
-        return Verdict(VerdictLevel.WEAK, f"{reason}, but {_mute(held_out)}", "Hold more rows out.")
-    return Verdict(VerdictLevel.SUPPORTED, reason, _MEASURE)
+    if new is not None:
+        return Verdict(VerdictLevel.WEAK, f"{reason}, but {new.mute}", "Hold more rows out.")
+    return Verdict(VerdictLevel.SUPPORTED, reason, training.measure)
 
 
 def _ask(training: Evidence | None) -> str:
-    needed = None if training is None else training.needed
     if training is None:
         return "Ask for rules that cover more rows (min_coverage)."
-    if needed is None:
-        return "These rows are too few for so wide a search: gather more, or allow less."
-    if needed <= training.counts.covered:
-        return "Gather more rows, or allow fewer conditions."
-    return f"Ask for at least {needed:,} rows (min_coverage={needed}), or gather more."
+    return training.more
 
 
 def _chance(test: ChanceTest) -> bool | None:
@@ -294,14 +386,6 @@ def _chance(test: ChanceTest) -> bool | None:
     if test.p_value <= LEVEL:
         return True
     return False if test.hits else None
-
-
-def _fresh(held_out: RuleCounts) -> bool | None:
-    """Whether held-out rows speak for the rule; None where so few covered ones could not."""
-    if fisher_p_value(held_out) <= LEVEL:
-        return True
-    best = replace(held_out, errors=max(0, held_out.covered - held_out.n_class))
-    return False if fisher_p_value(best) <= LEVEL else None
 
 
 def _advantage(counts: RuleCounts) -> float:
@@ -411,18 +495,9 @@ def _many(n_rules: int) -> str:
     return f"some 10^{len(str(n_rules)) - 1}"
 
 
-def _shown(held_out: RuleCounts) -> str:
-    overall = _share(held_out.base_rate)
-    return (
-        f"right in {held_out.correct:,} of {held_out.covered:,} held-out rows, {overall} overall "
-        f"({_p(fisher_p_value(held_out))})"
-    )
+def _rare(test: ChanceTest, training: Evidence | None) -> str:
+    return f"a rule as good is rare where {_dealt(training)} ({_p(test.p_value)})"
 
 
-def _rare(test: ChanceTest) -> str:
-    return f"a rule as good is rare where classes are shuffled ({_p(test.p_value)})"
-
-
-def _mute(held_out: RuleCounts) -> str:
-    rows = f"{held_out.covered:,} of the {held_out.n_rows:,} held-out rows"
-    return f"it covers {rows}, too few to say anything"
+def _dealt(training: Evidence | None) -> str:
+    return "classes are shuffled" if training is None else training.dealt

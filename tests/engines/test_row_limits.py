@@ -150,7 +150,8 @@ def limited(problem: Problem, given: dict[str, Any], seed: int) -> tuple[Problem
     if len(regions) < 2:
         assume(False)
     side = Table.build(
-        cells, labels[: len(regions)], keep=["region"], roles={"region": "ignored"}, warn=False
+        cells, labels[: len(regions)], keep=["region"], warn=False,
+        roles={"region": "ignored", "x": "numeric"},
     )
     table = replace(problem.table, kept=side.kept)
     demands = replace(problem.constraints, **given)

@@ -24,9 +24,10 @@ from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.arguments import start_clock
 from opdt.checks import check_choice, check_int, check_number, is_finite
 from opdt.errors import InputError
+from opdt.objectives import Objective
 from opdt.objectives.gains import as_written
 from opdt.problem import CodedRule, Constraints, Measure, Problem, RowGains
-from opdt.problem.arguments import Groups, StructureLike
+from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.solution import Budget, Clock, StopReason
 from opdt.table import Plan
 
@@ -58,6 +59,7 @@ def top_rules(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -84,9 +86,10 @@ def top_rules(
         the others are its `equivalents`. `"conditions"`: they have different conditions.
     max_equivalents : int
         How many equivalents of a rule are listed at most.
-    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
+    max_depth, w, structure, groups, label, objective, min_coverage, min_precision, constraints, \
 sample_weight, roles, missing
-        What rules there are, as in `discover`.
+        What rules there are, and what they are worth, as in `discover`. A ratio (precision, a mean
+        without a threshold) gives no order of many rules and is refused.
     time_limit, n_jobs, memory_limit, budget
         Limits on everything together, as in `discover`.
 
@@ -108,7 +111,7 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
@@ -120,7 +123,9 @@ sample_weight, roles, missing
     rules = rank_rules(searcher.problem, ranked)
     if distinct == "rows":
         rules = _with_equivalents(searcher, clock, rules, ranked, most, found.stopped_by)
-    return Alternatives(rules, found.is_complete, found.stopped_by, clock.elapsed())
+    return Alternatives(
+        rules, found.is_complete, found.stopped_by, clock.elapsed(), problem.best_in
+    )
 
 
 def diverse_rules(
@@ -136,6 +141,7 @@ def diverse_rules(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -187,7 +193,7 @@ def diverse_rules(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
@@ -197,7 +203,9 @@ def diverse_rules(
         for rule, share in zip(rank_rules(searcher.problem, ranked), overlaps, strict=True)
     )
     rules = _with_equivalents(searcher, clock, rules, ranked, most, stopped)
-    return Alternatives(rules, stopped is StopReason.FINISHED, stopped, clock.elapsed())
+    return Alternatives(
+        rules, stopped is StopReason.FINISHED, stopped, clock.elapsed(), problem.best_in
+    )
 
 
 def rashomon_set(
@@ -212,6 +220,7 @@ def rashomon_set(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
+    objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -262,7 +271,7 @@ def rashomon_set(
         rows = _within("within_rows", within_rows, math.inf)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     return collect_set(_searcher(problem), clock, share, rows, limit)
@@ -271,10 +280,16 @@ def rashomon_set(
 def _searcher(problem: Problem) -> Searcher:
     from opdt.engines.search import Searcher
 
-    if problem.best_in == "precision":
+    best_in = problem.best_in
+    if best_in == "precision":
         raise InputError(
             "rules are listed in the order of their VI, but the problem asks for the most precise "
             "one; build it with the objective 'vi' or 'coverage'."
+        )
+    if isinstance(best_in, Objective) and best_in.needs_coverage:
+        raise InputError(
+            "rules are listed in the order of a sum over their rows, but "
+            f"{best_in!r} asks for the best {best_in.words.name}; give it a threshold."
         )
     return Searcher(problem)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from opdt.analysis.intervals import HoldoutReport
 from opdt.analysis.permutation import PermutationTest
 from opdt.errors import InputError
-from opdt.objectives import words_of
+from opdt.objectives import Estimate, Objective, words_of
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
 from opdt.verdict import Verdict, format_p_value, judge
@@ -39,7 +39,7 @@ def claim(
     solution: Solution | None = None,
     *,
     test: PermutationTest | None = None,
-    holdout: HoldoutReport | None = None,
+    holdout: HoldoutReport | Estimate | None = None,
 ) -> Claim:
     """What may be claimed about the rule of a solution, and what may not.
 
@@ -49,7 +49,7 @@ def claim(
         The rule and what is proven about it; that of `test` if left out.
     test : PermutationTest, optional
         Whether a rule as good is found by chance.
-    holdout : HoldoutReport, optional
+    holdout : HoldoutReport or Estimate, optional
         What the rule does on rows that had no part in finding it.
 
     Returns
@@ -71,10 +71,17 @@ def claim(
         raise InputError("'test' is about another rule than 'solution'; test the same search.")
     if solution.rule is None:
         return _without_rule(solution)
-    parts = [_rank(solution, solution.rule), _chance(test), _new_rows(solution.rule, holdout)]
+    if isinstance(solution.objective, Objective) or isinstance(holdout, Estimate):
+        fresh = f"on held-out rows: {holdout.said}" if isinstance(holdout, Estimate) else ""
+        new = holdout is not None
+        missing = _open_questions(solution, test, new=new)
+    else:
+        fresh = _new_rows(solution.rule, holdout)
+        missing = _may_not(solution, test, holdout)
+    parts = [_rank(solution, solution.rule), _chance(solution, test), fresh]
     may = "; ".join(part for part in parts if part) + "."
     verdict = judge(solution.evidence, held_out=holdout, test=test)
-    return Claim(may, _may_not(solution, test, holdout), verdict)
+    return Claim(may, missing, verdict)
 
 
 def _without_rule(solution: Solution) -> Claim:
@@ -104,22 +111,25 @@ def _rank(solution: Solution, rule: Rule) -> str:
     )
 
 
-def _chance(test: PermutationTest | None) -> str:
+def _chance(solution: Solution, test: PermutationTest | None) -> str:
     """What the permutation test says."""
     if test is None:
         return ""
+    own = isinstance(solution.objective, Objective)
+    dealt = "what rows are worth is" if own else "the classes are"
+    what = "what a row is worth" if own else "the class"
     where = " within the strata" if test.n_strata > 1 else ""
     p_value = f"p = {format_p_value(test.p_value)}"
     if not test.is_significant:
         return (
-            f"but a rule as good is not rare when the classes are shuffled{where} ({p_value}), so "
+            f"but a rule as good is not rare when {dealt} shuffled{where} ({p_value}), so "
             "these rows alone are no evidence of a pattern"
         )
     kind = "the whole search repeated"
     return (
-        f"when the classes are shuffled{where} a rule as good is rare ({p_value}, {kind} "
-        f"{test.n_done:,} times), which is evidence that the features tell something about the "
-        "class"
+        f"when {dealt} shuffled{where} a rule as good is rare ({p_value}, {kind} "
+        f"{test.n_done:,} times), which is evidence that the features tell something about "
+        f"{what}"
     )
 
 
@@ -139,6 +149,22 @@ def _new_rows(rule: Rule, holdout: HoldoutReport | None) -> str:
     if holdout.p_value > 1 - holdout.level:
         text += f", which may be chance (p = {format_p_value(holdout.p_value)})"
     return text
+
+
+def _open_questions(solution: Solution, test: PermutationTest | None, *, new: bool) -> str:
+    """What stays open for an objective that says what rows are worth."""
+    gaps = ["the same where rows come from elsewhere or later"]
+    if not new:
+        words = words_of(solution.objective)
+        value = words.show(solution.value)
+        gaps = [f"that the {words.name} of {value} on the rows it was chosen on holds for new rows"]
+    if test is None:
+        gaps.append("that the pattern is more than chance")
+    else:
+        significant = test.is_significant
+        gaps.append("that each condition is needed" if significant else "that there is no pattern")
+    gaps.append("that the features cause what the rows are worth")
+    return f"Not shown: {', '.join(gaps[:-1])}, or {gaps[-1]}."
 
 
 def _may_not(

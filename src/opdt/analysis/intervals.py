@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
 
 from opdt.checks import check_choice, check_int, check_share
 from opdt.counts import RuleCounts
 from opdt.errors import InputError
+from opdt.objectives import VI, BoundRows, Estimate, Objective, ObjectiveGains, TargetKind
+from opdt.problem import Problem
 from opdt.rules import Rule
-from opdt.rules.counting import count_rule
+from opdt.rules.counting import count_rule, labels_of, of_class
+from opdt.table import Source, Table, open_source
+from opdt.table.labels import one_class
 
 Method = Literal["exact", "wilson"]
 
@@ -98,8 +104,22 @@ class HoldoutReport(RuleCounts):
         )
 
 
-def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutReport:
+@overload
+def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutReport: ...
+
+
+@overload
+def holdout_report(
+    rule: Rule, X: Any, y: Any = None, level: float = 0.95, *, objective: Objective
+) -> Estimate: ...
+
+
+def holdout_report(
+    rule: Rule, X: Any, y: Any = None, level: float = 0.95, *, objective: Objective | None = None
+) -> HoldoutReport | Estimate:
     """The rule's precision and coverage on held-out rows, with exact intervals.
+
+    With an objective it is what the rule is worth per covered row, with an interval.
 
     The intervals hold if the rows are independent draws from where the rule is to be used, and
     had no part in finding the rule or in choosing `w`, structure, depth or the rule itself.
@@ -113,6 +133,13 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
         Labels, or the name of the column of `X` that holds them.
     level : float
         Confidence level, between 0 and 1.
+    objective : Objective, optional
+        The one that the rule was found for, such as `Mean(threshold=5)`; columns that it names are
+        looked up in X.
+
+    Returns
+    -------
+    HoldoutReport, or Estimate where an objective is given
 
     Examples
     --------
@@ -127,6 +154,8 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
     if not isinstance(rule, Rule):
         raise InputError(f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule.")
     check_share("level", level)
+    if objective is not None and not isinstance(objective, VI):
+        return _estimate(rule, X, y, float(level), objective)
     counts = count_rule(rule, X, y)
     n_rows, n_class, covered = int(counts.n_rows), int(counts.n_class), int(counts.covered)
     correct = int(counts.correct)
@@ -138,6 +167,31 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
         level=float(level),
         p_value=float(min(1.0, hypergeom.sf(correct - 1, n_rows, n_class, covered))),
     )
+
+
+def _estimate(rule: Rule, X: Any, y: Any, level: float, objective: Objective) -> Estimate:
+    """What the rule is worth on these rows, by the objective bound to them."""
+    if not isinstance(objective, Objective):
+        raise InputError(
+            f"'objective' must be an Objective, such as solution.objective, got {objective!r}."
+        )
+    source = open_source(X)
+    if objective.needs_features:
+        gains = Problem.of(source, y, objective=objective).objective
+    else:
+        gains = objective.bind(_rows(rule, source, y, objective))
+    assert isinstance(gains, ObjectiveGains)
+    return objective.estimate(gains, rule.covers(source), level)
+
+
+def _rows(rule: Rule, source: Source, y: Any, objective: Objective) -> BoundRows:
+    """Held-out rows without features: the rule's class and all others, or no classes."""
+    if objective.target is not TargetKind.CLASSES:
+        labels, classes = one_class(str(rule.label), source.n_rows)
+        return BoundRows(Table((), labels, classes), source, y, 0)
+    right = of_class(labels_of(source, y), rule.label)
+    classes = np.array([f"not {rule.label}", rule.label], dtype=object)
+    return BoundRows(Table((), right.astype(np.int32), classes), source, y, 1)
 
 
 def _interval(

@@ -17,6 +17,8 @@ from opdt.analysis.shuffling import Shuffler
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
+from opdt.engines.best import solve_problem
+from opdt.engines.means import best_mean
 from opdt.engines.measures import (
     MeasureSearch,
     is_measured,
@@ -28,6 +30,7 @@ from opdt.engines.precision import most_precise, price_of_ties
 from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError, OpdtWarning
 from opdt.objectives.gains import as_written
+from opdt.objectives.mean import Mean, MeanGains
 from opdt.objectives.measures import measure_named
 from opdt.problem import Constraints, Gains, Problem, VolumeImpurity
 from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
@@ -182,10 +185,11 @@ sample_weight, roles, missing
     keep_values : bool
         Find the optimum of each permutation (`null_values`), not only whether it is a hit.
         Takes longer; the p-value is the same.
-    objective : str
+    objective : str or Objective
         "vi", "precision" or "coverage", as in `discover`; the rule is the best one in it, and a
         permutation is a hit if any rule is as good. With "precision" that is a rule which is more
         precise, or as precise with at least as many rows of its class; there are no `null_values`.
+        With an `Objective` it is what rows are worth that changes places between them.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 
@@ -223,20 +227,23 @@ sample_weight, roles, missing
     )  # fmt: skip
     best_in = problem.best_in
     decide: Judge | None = None
+    is_mean = isinstance(best_in, Mean) and best_in.threshold is None
+    if keep_values and (is_mean or best_in == "precision"):
+        raise InputError(
+            f"'keep_values' cannot be given beside objective {best_in!r}, whose test asks only "
+            f"whether a rule {'has as good a mean' if is_mean else 'is as precise'}; leave it out."
+        )
     if is_measured(problem):
         test = MeasuredTest(problem, chosen, clock)
         problem, solution, decide = test.problem, test.solution, test.judge(keep_values=keep_values)
         goal = solution.value
     elif best_in == "precision":
-        if keep_values:
-            raise InputError(
-                "'keep_values' cannot be given beside objective 'precision', whose test asks only "
-                "whether a rule is as precise; leave it out."
-            )
         problem, solution, goal = _most_precise(problem, chosen, clock)
+    elif is_mean:
+        problem, solution, goal = _best_mean(problem, chosen, clock)
     else:
         limits = replace(clock.budget, time_limit=_left(clock))
-        solution = replace(chosen.solve(problem, limits), objective=best_in)
+        solution = solve_problem(problem, chosen, limits)
         goal = solution.value
     return permute(
         problem,
@@ -271,6 +278,18 @@ def _most_precise(
     if price is None:
         price = Fraction(covered, errors) if errors else pricer.highest
     return pricer.at(price), solution, float(line.value(price) / pricer.scale)
+
+
+def _best_mean(problem: Problem, engine: Engine, clock: Clock) -> tuple[Problem, Solution, float]:
+    """The rule of the best mean, the problem of having as good a one, and the sum that says so."""
+    limits = replace(clock.budget, time_limit=_left(clock))
+    solution, gains = best_mean(problem, engine, limits), problem.objective
+    assert isinstance(gains, MeanGains)
+    if solution.rule is None:
+        return problem, solution, -math.inf
+    mean = gains.mean_of(problem.cover(problem.lower(solution.rule).conditions))
+    assert mean is not None  # a minimum coverage is demanded
+    return problem.with_objective(gains.at(mean)), solution, 0.0
 
 
 class PermutationPlan(NamedTuple):

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from opdt.analysis.counts import Judged, frame_of, text_table
+from opdt.objectives import Objective, TargetKind, words_of
+from opdt.objectives.words import plain
 from opdt.problem import CodedRule, Measure, Problem
-from opdt.problem.evidence import evidence_of, evidence_of_counts
+from opdt.problem.evidence import evidence_of, evidence_of_measure
 from opdt.rules import Rule
 from opdt.solution import StopReason
 from opdt.verdict import Evidence
@@ -25,7 +27,7 @@ class Alternative(Judged):
         Place in the order, from 1.
     rule : Rule
     value : float
-        Its VI.
+        Its VI, or what it is worth in the objective that was asked for.
     covered, errors, n_rows : float
         Rows that the rule covers, those of another class among them, and all rows (weighted).
     equivalents : tuple of Rule
@@ -73,12 +75,15 @@ class Alternatives(Sequence[Alternative]):
     stopped_by : StopReason
     seconds : float
         Time that it took.
+    objective : str or Objective
+        What the values measure.
     """
 
     rules: tuple[Alternative, ...]
     complete: bool
     stopped_by: StopReason
     seconds: float
+    objective: str | Objective = "vi"
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -91,8 +96,8 @@ class Alternatives(Sequence[Alternative]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
-        names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors", "overlap")
-        table = {name: [getattr(each, name) for each in self.rules] for name in names}
+        table = numbers_of(self.rules, self.objective)
+        table["overlap"] = [each.overlap for each in self.rules]
         others = [[str(rule) for rule in each.equivalents] for each in self.rules]
         table |= {"verdict": levels(self.rules), "rule": [str(each.rule) for each in self.rules]}
         return table | {"equivalents": others}
@@ -102,21 +107,44 @@ class Alternatives(Sequence[Alternative]):
         return frame_of(self.columns())
 
     def __str__(self) -> str:
-        return list_rules(self.rules)
+        return list_rules(self.rules, self.objective)
 
 
-def list_rules(rules: Sequence[Alternative]) -> str:
+def numbers_of(
+    rules: Sequence[Alternative], objective: str | Objective = "vi"
+) -> dict[str, list[Any]]:
+    """The numbers of rules by column; errors and precision where rows have classes."""
+    names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors")
+    table = {name: [getattr(each, name) for each in rules] for name in names}
+    if has_classes(objective):
+        return table
+    for name in ("precision", "lift", "errors"):
+        del table[name]
+    return table | {"per_row": [each.value / each.covered for each in rules]}
+
+
+def has_classes(objective: str | Objective) -> bool:
+    """Whether rows have classes, so that errors and precision mean something."""
+    return isinstance(objective, str) or objective.target is TargetKind.CLASSES
+
+
+def list_rules(rules: Sequence[Alternative], objective: str | Objective = "vi") -> str:
     """The rules as a table in text."""
     if not rules:
         return "no rule"
+    name, classes = words_of(objective).name, has_classes(objective)
     shown = any(not math.isnan(each.overlap) for each in rules)
-    titles = ("rank", "VI", *(("overlap",) if shown else ()), *Alternative.TITLES)
+    own = Alternative.TITLES if classes else ("covered", "per row", "coverage", "verdict", "rule")
+    titles = ("rank", name, *(("overlap",) if shown else ()), *own)
     rows = []
     for each in rules:
         overlap = "–" if math.isnan(each.overlap) else f"{each.overlap:.2f}"
-        rows.append(
-            (str(each.rank), f"{each.value:.10g}", *((overlap,) if shown else ()), *each.words())
-        )
+        words = each.words()
+        if not classes:
+            covered, *_, coverage, verdict, rule = words
+            words = covered, plain(each.value / each.covered), coverage, verdict, rule
+        value = f"{each.value:.10g}"
+        rows.append((str(each.rank), value, *((overlap,) if shown else ()), *words))
     return text_table(titles, rows)
 
 
@@ -149,6 +177,4 @@ def _evidence(problem: Problem, rule: CodedRule, measure: Measure) -> Evidence:
     """Of ten thousand rules nobody wants to count the rows again, unless weights hide them."""
     if problem.table.weights is not None:
         return evidence_of(problem, rule)
-    scale = problem.objective.weight_scale
-    covered, errors = measure.covered // scale, measure.errors // scale
-    return evidence_of_counts(problem, rule.label, covered, errors)
+    return evidence_of_measure(problem, rule.label, measure)

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opdt.analysis.counts import frame_of
-from opdt.analysis.ranking import Alternative, levels, list_rules, rank_rules
+from opdt.analysis.ranking import Alternative, levels, list_rules, numbers_of, rank_rules
 from opdt.analysis.rashomon_summary import RashomonSummary, summarise
+from opdt.objectives import words_of
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
 
@@ -110,8 +111,7 @@ class RashomonSet(Sequence[Alternative]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
-        names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors")
-        table = {name: [getattr(each, name) for each in self.rules] for name in names}
+        table = numbers_of(self.rules, self._problem.best_in)
         numbers = [number + 1 for _, number in self._coded]
         rules = [str(each.rule) for each in self.rules]
         return table | {"pattern": numbers, "verdict": levels(self.rules), "rule": rules}
@@ -126,7 +126,8 @@ class RashomonSet(Sequence[Alternative]):
             return "There is no rule." if self.complete else "No rule was found in time."
         number = f"{_many(len(self), 'rule')} ({_many(len(self.patterns), 'set')} of rows)"
         kind = "optimum" if self.proven else "best value found"
-        reach = f"with a VI of at least {self.threshold:.10g} ({kind} {self.optimum:.10g})"
+        what = words_of(self._problem.best_in).some
+        reach = f"with {what} of at least {self.threshold:.10g} ({kind} {self.optimum:.10g})"
         if self.complete:
             return f"{number} {reach}; there are no others."
         if self.rest_at_most is not None:
@@ -137,7 +138,7 @@ class RashomonSet(Sequence[Alternative]):
         return f"{number} {reach}; stopped ({self.stopped_by}), so there may be others."
 
     def __str__(self) -> str:
-        shown = list_rules(self.patterns[:10])
+        shown = list_rules(self.patterns[:10], self._problem.best_in)
         more = len(self.patterns) - 10
         return f"{self.facts()}\n{shown}" + (f"\n… and {more:,} more" if more > 0 else "")
 

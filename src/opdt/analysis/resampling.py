@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.objectives.gains import MAX_TOTAL, MAX_WEIGHT, volume_impurity
-from opdt.problem import Problem, VolumeImpurity
+from opdt.objectives.gains import MAX_TOTAL, MAX_WEIGHT, ObjectiveGains, volume_impurity
+from opdt.problem import Gains, Problem, VolumeImpurity
 
 Rows = NDArray[np.int64]
 
@@ -34,8 +34,10 @@ def resampled(problem: Problem, counts: Rows) -> Problem:
     return replace(problem, table=table, objective=objective, frequent=None)
 
 
-def _objective(problem: Problem, rows: Rows, counts: Rows) -> VolumeImpurity:
+def _objective(problem: Problem, rows: Rows, counts: Rows) -> Gains:
     objective = problem.objective
+    if isinstance(objective, ObjectiveGains):
+        return objective.drawn(rows, counts)
     assert isinstance(objective, VolumeImpurity)
     weights, price = objective.weights[rows] * counts, objective.w
     total = int(weights.sum())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
+from opdt.objectives import Gains, ObjectiveGains
 from opdt.problem import Problem, VolumeImpurity
 from opdt.table import Kind, Table
 from opdt.table.columns import code_values
@@ -50,9 +51,14 @@ class Shuffler:
         follow = _resolve_follow(problem.table, weights_follow)
         shuffler = cls(problem, seed, _resolve_strata(problem.table, strata), follow)
         if not shuffler._has_effect():
+            alike = isinstance(problem.objective, ObjectiveGains)
+            if alike and shuffler.n_strata == 1:
+                raise InputError(
+                    "all rows are worth the same, so that there is nothing to permute."
+                )
             raise InputError(
-                "'strata' leaves nothing to permute, since no stratum has rows of two classes; "
-                "make the strata larger."
+                "'strata' leaves nothing to permute, since no stratum has rows of two "
+                f"{'different worths' if alike else 'classes'}; make the strata larger."
             )
         return shuffler
 
@@ -61,14 +67,14 @@ class Shuffler:
         """Number of strata; 1 without any."""
         return int(self.strata.max()) + 1
 
-    def objective(self, index: int) -> VolumeImpurity:
-        """The objective with labels in the order of permutation number `index`."""
+    def objective(self, index: int) -> Gains:
+        """The gains with labels, or what rows are worth, in the order of this permutation."""
         objective = self.problem.objective
+        order, follow = self.order(index), self.weights_follow is WeightsFollow.LABELS
+        if isinstance(objective, ObjectiveGains):
+            return objective.permuted(order, with_weights=follow)
         assert isinstance(objective, VolumeImpurity)
-        order = self.order(index)
-        weights = objective.weights
-        if self.weights_follow is WeightsFollow.LABELS:
-            weights = weights[order]
+        weights = objective.weights[order] if follow else objective.weights
         return replace(objective, classes=objective.classes[order], weights=weights)
 
     def order(self, index: int) -> NDArray[np.int64]:
@@ -83,7 +89,10 @@ class Shuffler:
         return order
 
     def _has_effect(self) -> bool:
-        labels = self.problem.table.labels
+        labels: NDArray[Any] = self.problem.table.labels
+        objective = self.problem.objective
+        if isinstance(objective, ObjectiveGains):
+            labels = objective.worth
         pairs = np.unique(np.stack([self.strata, labels]), axis=1)
         return int(pairs.shape[1]) > self.n_strata
 

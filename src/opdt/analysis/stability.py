@@ -15,10 +15,9 @@ from opdt.analysis.resampling import draw_counts, resampled
 from opdt.arguments import start_clock
 from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
-from opdt.engines.measures import is_measured, solve_measured
-from opdt.engines.precision import most_precise
-from opdt.engines.prices import Pricer
-from opdt.objectives import Objective
+from opdt.engines.best import solve_problem
+from opdt.objectives import ObjectiveGains
+from opdt.objectives.mean import Mean, MeanGains
 from opdt.problem import CodedRule, Constraints, Problem
 from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.rules import Condition, Op, Rule
@@ -100,6 +99,9 @@ class Stability:
     left_out_covered, left_out_correct : int
         Rows that a bootstrap had not drawn and its rule covers, over all bootstraps; and those
         of the rule's class among them. A row counts once for each bootstrap.
+    left_out_worth : float
+        Where rows are worth numbers: the mean worth of these rows, in the objective's measure; NaN
+        else. Rows count without their weights.
     left_out_rows : int
         How many different rows these are: what the precision above really rests on.
     n_unproven : int
@@ -124,6 +126,7 @@ class Stability:
     overlap: NDArray[np.float64]
     left_out_covered: int
     left_out_correct: int
+    left_out_worth: float
     left_out_rows: int
     n_unproven: int
     n_bootstrap: int
@@ -147,6 +150,15 @@ class Stability:
             return float("nan")
         return self.left_out_correct / self.left_out_covered
 
+    def _left_out(self) -> str:
+        objective = self.solution.objective
+        if isinstance(objective, str):
+            return f"{self.left_out_precision:.1%} precision"
+        each = objective.words.show_gap(self.left_out_worth)
+        if isinstance(objective, Mean):
+            return f"a mean of {each}"
+        return f"{each} a covered row"
+
     def __str__(self) -> str:
         done = f"{self.n_done:,}"
         if self.stopped_by is not StopReason.FINISHED:
@@ -158,7 +170,7 @@ class Stability:
             f"same form      {self.same_form:.0%}  (all but the thresholds)",
             f"same features  {self.same_features:.0%}",
             f"overlap        {overlap:.0%}  (median share of rows covered by both)",
-            f"left-out rows  {self.left_out_precision:.1%} precision  "
+            f"left-out rows  {self._left_out()}  "
             f"({self.left_out_rows:,} different rows, {self.left_out_covered:,} times covered)",
         ]
         own = [_describe(each, self.level) for each in self.conditions if each.in_rule]
@@ -214,9 +226,9 @@ sample_weight, roles, missing
         Bootstrap number i depends on the seed and on i alone.
     level : float
         Confidence level of the interval of each threshold, between 0 and 1.
-    objective : str
-        "vi", "precision" or "coverage", as in `discover`: what the rules are best in, that of the
-        data and those of the bootstraps.
+    objective : str or Objective
+        "vi", "precision", "coverage" or an object, as in `discover`: what the rules are best in,
+        that of the data and those of the bootstraps.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 
@@ -238,13 +250,10 @@ sample_weight, roles, missing
         objective=objective, min_coverage=min_coverage, min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
-    best_in = problem.best_in
     checked = check_share("level", level)
     total, first = check_int("n_bootstrap", n_bootstrap), check_int("seed", seed, 0)
     chosen = get_engine(engine)
-    found = bootstrap(
-        problem, chosen, clock, objective=best_in, total=total, seed=first, tell=progress
-    )
+    found = bootstrap(problem, chosen, clock, total=total, seed=first, tell=progress)
     return summarise(problem, found, level=checked, clock=clock)
 
 
@@ -265,24 +274,16 @@ def bootstrap(
     *,
     total: int,
     seed: int,
-    objective: str | Objective = "vi",
     tell: Tell = None,
 ) -> Bootstraps:
     """Solve the problem, and solve it again on rows drawn with replacement."""
 
-    def best(problem: Problem, budget: Budget) -> Solution:
-        if is_measured(problem):
-            return solve_measured(problem, engine, budget)
-        if objective == "precision":
-            return most_precise(Pricer(problem, engine, budget))
-        return replace(engine.solve(problem, budget), objective=objective)
-
     left = None if clock.budget.time_limit is None else max(0.0, clock.remaining())
-    solution = best(problem, replace(clock.budget, time_limit=left))
+    solution = solve_problem(problem, engine, replace(clock.budget, time_limit=left))
 
     def solve(index: int, budget: Budget) -> Solution:
         counts = draw_counts(problem.table.n_rows, seed, index)
-        return best(resampled(problem, counts), budget)
+        return solve_problem(resampled(problem, counts), engine, budget)
 
     repeats = Repeats(solve, total, clock, tell=tell)
     if solution.stopped_by in (StopReason.INTERRUPTED, StopReason.CANCELLED):
@@ -324,6 +325,7 @@ def summarise(problem: Problem, found: Bootstraps, *, level: float, clock: Clock
             for code, rows in zip(codes, unseen, strict=True)
             if code is not None
         ),
+        left_out_worth=_worth(problem, unseen),
         left_out_rows=int(np.any(unseen, axis=0).sum()) if unseen else 0,
         n_unproven=sum(not s.status.is_proven for s in found.solutions),
         n_bootstrap=found.total,
@@ -332,6 +334,17 @@ def summarise(problem: Problem, found: Bootstraps, *, level: float, clock: Clock
         stopped_by=found.stopped_by,
         seconds=clock.elapsed(),
     )
+
+
+def _worth(problem: Problem, unseen: Sequence[NDArray[np.bool_]]) -> float:
+    """What rows are worth that rules cover and had not seen, on average; NaN where nothing is."""
+    gains = problem.objective
+    if not isinstance(gains, ObjectiveGains) or not any(rows.any() for rows in unseen):
+        return float("nan")
+    values = gains.values
+    if isinstance(gains, MeanGains):
+        values = gains.numbers * np.float64(gains.number_unit)
+    return float(np.concatenate([values[rows] for rows in unseen]).mean())
 
 
 def order_interval(values: Iterable[Any], level: float) -> tuple[Any, Any, Any]:

@@ -128,7 +128,7 @@ def alternatives(
     _ = which.near  # refuses what it cannot read before the data are read
     aim = Aim(None, w, label, paper)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        table = columns.table(given.open_data(data, text.marks), target)
+        table = columns.table(given.open_data(data, text.marks), target, rule.kept)
         settings: dict[str, Any] = {
             **run.limits,
             "max_depth": depth,

@@ -117,7 +117,7 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     limit = settings["time_limit"]
     clock = Budget(time_limit=limit).start()
     source = open_data(data, asked.text.marks)
-    table = asked.columns.table(source, asked.target)
+    table = asked.columns.table(source, asked.target, asked.rule.kept)
     left = None if limit is None else max(0.0, clock.remaining())
     solution = solve(
         table,

@@ -101,7 +101,7 @@ def path(
     kind = _kind(aim, rule.limits, frontier=frontier, w_max=w_max)
     only_json = _check_outputs(json_out, plot, data)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more)
+        rows = Parts.read(data, target, text, columns, more, rule.kept)
         found = _trace(
             rows.table,
             kind,

@@ -55,7 +55,7 @@ def report(
 
     check_output("--out", out, data)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more)
+        rows = Parts.read(data, target, text, columns, more, rule.kept)
         settings = {
             "max_depth": depth,
             **aim.settings(rule.limits),

@@ -90,7 +90,7 @@ def significance(
         check_output("--json", json_out, data)
     asked = aim.settings(rule.limits)
     with notes(shown=not quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more)
+        rows = Parts.read(data, target, text, columns, more, rule.kept)
         found = Gathered(
             rows.table,
             seed=more.seed,

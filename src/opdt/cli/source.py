@@ -95,6 +95,7 @@ def build_table(
     role: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     plan: Plan | None = None,
+    keep: Sequence[str] = (),
 ) -> Table:
     """The table of a file's columns; those of a plan are read as it says."""
     from opdt.problem.arguments import resolve_table
@@ -102,9 +103,10 @@ def build_table(
     names = [name for name in source.names if name != target]
     if plan is None:
         roles: Any = roles_of(names, role)
-        table = resolve_table(source, target, None, roles, missing=missing_of(names, missing))
+        cells = missing_of(names, missing)
+        table = resolve_table(source, target, None, roles, missing=cells, keep=keep)
     else:
-        table = resolve_table(source, target, None, plan)
+        table = resolve_table(source, target, None, plan, keep=keep)
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")
     if all(column.n_values == 0 for column in table.columns):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -16,22 +15,23 @@ from opdt.arguments import start_clock
 from opdt.discovery import discover
 from opdt.engines import Engine
 from opdt.errors import InputError, UnsupportedProblem
-from opdt.estimators.inputs import check_fit, check_predict, read_rows, take_rows, weighed
+from opdt.estimators.inputs import check_fit, read_rows, take_rows, weighed
+from opdt.estimators.one_rule import OneRule
+from opdt.objectives import Objective, TargetKind
 from opdt.problem import Constraints
-from opdt.problem.arguments import StructureLike, is_partitioned
-from opdt.rules import Rule, RuleSet
-from opdt.rules.lazy import lazy_choice, lazy_covers, lazy_kind
-from opdt.solution import Budget, Clock, Solution, Status
-from opdt.table import Table, column_names, read_frame
+from opdt.problem.arguments import ObjectiveLike, StructureLike, is_partitioned, resolve_objective
+from opdt.rules.lazy import lazy_choice, lazy_kind
+from opdt.solution import Clock, Solution
+from opdt.table import Table, column_names
 from opdt.table.frames import from_values
 from opdt.table.labels import check_weights, code_labels
 
 
-class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that consists of the one best rule.
 
     Where the rule fires it predicts the rule's class; elsewhere the other class, or with more
-    than two classes the most frequent of the others. Data frames (pandas, polars, Arrow) are
+    than two classes the most frequent of the others there. Data frames (pandas, polars, Arrow) are
     read by column: text and categories become categorical features, and missing values stay
     missing. Sparse matrices stay sparse. Files, dask and Spark data frames are taken as
     `opdt.discover` takes them, and answered in kind: a dask frame with a dask Series, a Spark
@@ -51,9 +51,10 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The class to find a rule for, or "rarest" for the one of the fewest rows; the best over all
         classes if left out. The word also works where labels are encoded before they come here, as
         in bagging, voting and stacking.
-    objective : str
+    objective : str or Objective
         "vi"; "precision", the most precise rule of at least `min_coverage`; or "coverage", the rule
-        that covers the most rows of its class of all that have at least `min_precision`.
+        that covers the most rows of its class of all that have at least `min_precision`; or an
+        object for targets of classes, such as `Money(benefit="amount", cost=4)`.
     min_coverage, min_precision : float, optional
         As in `opdt.discover`.
     class_weight : "balanced" or mapping of class to weight, optional
@@ -102,7 +103,7 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         label: Any = None,
-        objective: str = "vi",
+        objective: ObjectiveLike = "vi",
         min_coverage: float | None = None,
         min_precision: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -151,6 +152,12 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._fit_partitions(X, y, sample_weight, clock)
         if is_path:
             X, y, sample_weight = read_rows(X, y, sample_weight)
+        best_in, _ = resolve_objective(self.objective)
+        if isinstance(best_in, Objective) and best_in.target is not TargetKind.CLASSES:
+            raise InputError(
+                f"OPDTClassifier predicts classes, and {best_in!r} knows none; use OPDTRegressor "
+                "for numbers, or discover."
+            )
         X, y = check_fit(self, X, y)
         weights, label = weighed(self, y, check_weights(sample_weight, len(y)))
         if weights is not None and not weights.all():
@@ -186,14 +193,6 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self._keep(solution)
         return solution
-
-    def _keep(self, solution: Solution) -> None:
-        """Take what is known about the rule."""
-        self.solution_: Solution = solution
-        self.rule_: Rule | None = solution.rule
-        self.value_: float = solution.value
-        self.bound_: float = solution.bound
-        self.status_: Status = solution.status
 
     def _fit_partitions(self, X: Any, y: str, sample_weight: str | None, clock: Clock) -> Self:
         """Find the rule where the rows lie; only classes and their weights come here."""
@@ -244,47 +243,16 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             chosen = [int(overall.argmax())] * 2
         else:
             label = self.classes_.tolist().index(self.rule_.label)
-            others = np.where(np.arange(n_classes) == label, -1.0, overall)
+            rest = counts[0] if counts[0].sum() > 0 else overall
+            others = np.where(np.arange(n_classes) == label, -1.0, rest)
             chosen = [int(others.argmax()), label]
         self._chosen = np.array(chosen)
         total = counts.sum(axis=1, keepdims=True)
-        self._scores = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+        shares = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+        everything = overall / overall.sum()
+        self._shares = np.where(total > 0, shares, everything)  # of a part without rows
+        self._scores = shares
         self._scores[[0, 1], chosen] += 1
-
-    def covers(self, X: Any) -> NDArray[np.bool_]:
-        """Rows on which the rule fires, boolean, shape (n_rows,); none without a rule.
-
-        Parameters
-        ----------
-        X : data frame or array-like
-            A frame needs only the rule's own columns; an array needs all columns of the fit. A
-            pattern, folder or list of paths is read a piece at a time; a dask DataFrame gives a
-            dask Series and a Spark DataFrame a Spark Column.
-        """
-        check_is_fitted(self)
-        if is_partitioned(X):
-            return self._covers_partitions(X)  # type: ignore[no-any-return]
-        if isinstance(X, (str, PathLike)):
-            X = read_frame(X)
-        rule = Rule((), None) if self.rule_ is None else self.rule_
-        X, by_name = check_predict(self, X, rule.features)
-        if not by_name:
-            rule = self._by_position(rule, column_names(X))
-        fires = rule.covers(X)
-        return fires if self.rule_ is not None else np.zeros_like(fires)
-
-    def _covers_partitions(self, X: Any) -> Any:
-        rule = RuleSet([], None, None) if self.rule_ is None else self.rule_
-        if lazy_kind(X):
-            return lazy_covers(rule, X)
-        from opdt.scale.lazy import covered_rows
-
-        return covered_rows(rule, X, threads=Budget(n_jobs=self.n_jobs).n_threads)
-
-    def _by_position(self, rule: Rule, names: tuple[str, ...]) -> Rule:
-        """The rule with the names that an input without the names of the fit has."""
-        place = dict(zip(self._names, names, strict=True))
-        return Rule([replace(c, feature=place[c.feature]) for c in rule.conditions], rule.label)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, shape (n_rows,); lazy for what `covers` is lazy for."""
@@ -293,6 +261,25 @@ class OPDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if lazy_kind(X):
             return lazy_choice(inside, values, "prediction")  # type: ignore[no-any-return]
         return np.asarray(values[inside.astype(np.intp)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Share of each class among the training rows inside or outside the rule, by weight.
+
+        These are training frequencies, and as such on the hopeful side: hold rows out to know the
+        rule's precision. The predicted class is the most frequent one wherever the rule is right
+        about more than half of its rows, as every rule is for w >= 2, and its class is no
+        majority outside.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        if kind := lazy_kind(X):
+            raise UnsupportedProblem(
+                f"shares of classes are not given for a {kind} DataFrame; use predict or covers."
+            )
+        return np.asarray(self._shares[self.covers(X).astype(np.intp)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores that agree with `predict`.

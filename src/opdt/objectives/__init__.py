@@ -2,6 +2,8 @@
 
 from opdt.objectives.estimate import Estimate
 from opdt.objectives.gains import Gains, ObjectiveGains, RowGains, VolumeImpurity
+from opdt.objectives.mean import Mean
+from opdt.objectives.money import Money
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.registry import KINDS, read_objective
 from opdt.objectives.rows import BoundRows
@@ -15,6 +17,8 @@ __all__ = [
     "BoundRows",
     "Estimate",
     "Gains",
+    "Mean",
+    "Money",
     "Objective",
     "ObjectiveGains",
     "RowGains",

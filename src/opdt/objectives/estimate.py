@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 from opdt.objectives.gains import ObjectiveGains
 from opdt.objectives.words import Words
+from opdt.verdict import LEVEL, format_p_value
+
+# Covered held-out rows from which on a test that finds nothing speaks against a rule.
+LEAST_COVERED = 10
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Estimate:
         All of it in the objective's own words and units, without a full stop.
     numbers : mapping of name to float
         Further numbers, for JSON and tables.
+    sign : int
+        -1 where less is better, else 1.
     """
 
     n_rows: int
@@ -45,6 +51,33 @@ class Estimate:
     p_value: float
     sentence: str
     numbers: Mapping[str, float] = field(default_factory=dict)
+    sign: int = 1
+
+    @property
+    def speaks(self) -> bool | None:
+        """Whether the rows speak for the rule; None where too few are covered to say anything."""
+        if self.p_value <= LEVEL:
+            return True
+        return False if self.covered >= LEAST_COVERED else None
+
+    @property
+    def advantage(self) -> float:
+        """How much better a covered row is than any row."""
+        if not self.covered:
+            return 0.0
+        rest = self.n_rows - self.covered
+        overall = self.inside * self.covered + (self.outside * rest if rest else 0.0)
+        return self.sign * (self.inside - overall / self.n_rows)
+
+    @property
+    def said(self) -> str:
+        """What they say, in words."""
+        return f"{self.sentence} (p = {format_p_value(self.p_value)})"
+
+    @property
+    def mute(self) -> str:
+        """Why they say nothing, in words."""
+        return f"it covers {self.covered:,} of the {self.n_rows:,} held-out rows, too few"
 
     def __str__(self) -> str:
         return self.sentence
@@ -53,25 +86,41 @@ class Estimate:
 def estimate_of_gains(
     gains: ObjectiveGains, fires: NDArray[np.bool_], level: float, words: Words
 ) -> Estimate:
-    """The mean gain per covered row: Student's interval, and Welch's test against other rows.
+    """The mean gain per covered row, with an interval and a test against all other rows."""
+    return estimate_of_means(
+        gains.values, gains.weights > 0, fires, level, f"{words.name} of", words.show_gap
+    )
 
-    Row weights are not taken into account: rows are what is drawn.
+
+def estimate_of_means(
+    values: NDArray[np.float64],
+    there: NDArray[np.bool_],
+    fires: NDArray[np.bool_],
+    level: float,
+    name: str,
+    show: Callable[[float], str],
+    sign: int = 1,
+) -> Estimate:
+    """The mean of values inside: Student's interval, and Welch's test against those outside.
+
+    Row weights are not taken into account, as rows are what is drawn; `there` are those that have
+    one. `name` begins the sentence, `show` says a value with its unit, `sign` is -1 where low
+    values are wanted.
     """
-    there = gains.weights > 0
-    values, fires = gains.values[there], fires[there]
+    values, fires = values[there], fires[there]
     inside, outside = values[fires], values[~fires]
     interval = mean_interval(inside, level)
-    low, high = (words.show_gap(end) for end in interval)
-    sentence = f"covers none of the {len(values):,} held-out rows"
+    sentence = f"covers none of {len(values):,} held-out rows"
     if len(inside):
-        each = words.show_gap(float(inside.mean()))
+        low, high = map(show, interval)
         sentence = (
-            f"{words.name} of {each} per covered row ({level:.0%} interval {low} to {high}) in "
-            f"{len(inside):,} of {len(values):,} held-out rows"
+            f"{name} {show(float(inside.mean()))} per covered row ({level:.0%} interval {low} to "
+            f"{high}; outside {show(_mean(outside))}) in {len(inside):,} of {len(values):,} "
+            "held-out rows"
         )
     return Estimate(
         len(values), len(inside), _mean(inside), _mean(outside), interval, level,
-        welch_p_value(inside, outside), sentence,
+        welch_p_value(sign * inside, sign * outside), sentence, sign=sign,
     )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from opdt.checks import check_number
 from opdt.errors import InputError
-from opdt.objectives.words import Account
+from opdt.objectives.evidence import Spread
+from opdt.objectives.words import Account, plain
 
 # Sums of the gains of all rows, in units, stay below this: the search adds and compares two such
 # sums in 64 bits.
@@ -165,7 +166,15 @@ class ObjectiveGains(Gains):
         held = hold_weights(weights, len(given))
         heaviest = max(1, int(held.units.max(initial=1)))
         numbers = number_units(given, GAIN_ROOM // heaviest, name)
-        largest = float(np.abs(given).max(initial=0.0))
+        return cls.of_units(numbers, held, label=label, **more)
+
+    @classmethod
+    def of_units(
+        cls, numbers: NumberUnits, held: WeightUnits, /, *, label: int = 0, **more: Any
+    ) -> Self:
+        """The gains of rows that are worth these whole units, each as often as its weight says."""
+        heaviest = float(held.units.max(initial=1))
+        largest = float(np.abs(numbers.units).max(initial=0)) * float(numbers.unit)
         return cls(
             worth=numbers.units,
             unit=numbers.unit / held.scale,
@@ -193,6 +202,16 @@ class ObjectiveGains(Gains):
         """What each row is worth in the objective's measure, weights apart, shape (n_rows,)."""
         each: NDArray[np.float64] = self.worth * np.float64(self.unit * self.weight_scale)
         return each
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the worths of rows that have a weight are spread."""
+        return Spread(self.values[self.weights > 0])
+
+    def told(self, mean: float, overall: float, covered: int) -> str:
+        """What a covered row and any row are worth on average, in words; weights apart."""
+        rows = "row" if covered == 1 else "rows"
+        return f"worth {plain(mean)} a row in {covered:,} {rows}, {plain(overall)} overall"
 
     def take(self, rows: Units) -> Self:
         """The gains of some rows."""

@@ -49,12 +49,15 @@ class Objective(ABC):
     counts_errors : bool
         Whether `Gains.wrong` says what an error is, so that `min_precision` and `max_errors` mean
         something.
+    needs_features : bool
+        Whether `bind` looks at the features; if not, held-out rows need not be coded.
     """
 
     kind: ClassVar[str]
     target: ClassVar[TargetKind] = TargetKind.CLASSES
     reads: ClassVar[tuple[str, ...]] = ()
     counts_errors: ClassVar[bool] = True
+    needs_features: ClassVar[bool] = False
 
     @abstractmethod
     def bind(self, rows: BoundRows) -> Gains:
@@ -105,9 +108,13 @@ class Objective(ABC):
         return out
 
     def __repr__(self) -> str:
-        given = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
-        shown = ", ".join(f"{name}={_shown(value)}" for name, value in given if value is not None)
-        return f"{type(self).__name__}({shown})"
+        """What was given, and not what stands there anyway."""
+        shown = []
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if not _same(value, field.default):
+                shown.append(f"{field.name}={_shown(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -81,8 +82,27 @@ class Account:
 
 
 def plain(value: float) -> str:
-    """A number as short as it is clear, with commas between thousands."""
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:g}"
+    """A number as short as it is clear, with commas between thousands.
+
+    Examples
+    --------
+    >>> plain(12340.0), plain(9.23456), plain(0.00012345)
+    ('12,340', '9.235', '0.000123')
+    """
+    if math.isinf(value) or math.isnan(value):
+        return "nothing" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    size = abs(value)
+    if 0 < size < 0.001:
+        return f"{value:.3g}"
+    decimals = 3 if size < 100 else 2 if size < 1e5 else 0
+    text = f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def with_unit(unit: str) -> Callable[[float], str]:
+    """Numbers as `plain` has them, with a unit behind."""
+    return (lambda value: f"{plain(value)} {unit}") if unit else plain
 
 
 def percent(value: float) -> str:

@@ -219,7 +219,8 @@ def resolve_demands(
                 f"'min_coverage' must be above 0 to ask for {best}, got {min_coverage!r}."
             )
         demands = replace(demands, min_coverage=LEAST_COVERAGE)
-    if objective == "coverage" and not demands.min_precision and demands.max_errors is None:
+    needed = demands.min_precision or demands.sums_rows
+    if objective == "coverage" and not needed and demands.max_errors is None:
         raise InputError(
             "objective 'coverage' needs a 'min_precision' above 0 or 'max_errors', or else the "
             "rule that covers all rows is the best; give one."

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.counts import RuleCounts
+from opdt.objectives import ObjectiveGains
+from opdt.objectives.evidence import GainEvidence
 from opdt.problem.chains import Level
 from opdt.problem.coded import CodedRule
-from opdt.problem.problem import Problem
+from opdt.problem.problem import Measure, Problem
 from opdt.rules import Op
 from opdt.rules.counting import count_masks
 from opdt.verdict import Evidence
@@ -24,18 +26,47 @@ def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
 
 def evidence_of_rows(problem: Problem, fires: NDArray[np.bool_], label: int) -> Evidence:
     """The same of covered rows, shape (n_rows,), and a class."""
-    wrong = problem.objective.wrong(label)
+    gains = problem.objective
+    wrong = gains.wrong(label)
+    there = gains.weights > 0 if isinstance(gains, ObjectiveGains) else None
     if problem.table.weights is not None:
         there = problem.table.weights > 0
+    if there is not None:
         fires, wrong = fires[there], wrong[there]
-    return Evidence(count_masks(fires, ~wrong), *problem.n_rules)
-
-
-def evidence_of_counts(problem: Problem, label: int, covered: int, errors: int) -> Evidence:
-    """The same from counts that are known, of a table whose rows have no weights."""
-    wrong = problem.objective.wrong(label)
-    counts = RuleCounts(len(wrong), int((~wrong).sum()), covered, errors)
+    counts = count_masks(fires, ~wrong)
+    if isinstance(gains, ObjectiveGains):
+        values = gains.values[there]
+        return _of_gains(
+            problem, gains, counts, float(values[fires].mean()) if fires.any() else 0.0
+        )
     return Evidence(counts, *problem.n_rules)
+
+
+def evidence_of_measure(problem: Problem, label: int, measure: Measure) -> Evidence:
+    """The same from a rule's counts, of a table whose rows have no weights."""
+    gains = problem.objective
+    wrong, scale = gains.wrong(label), gains.weight_scale
+    covered, errors = measure.covered // scale, measure.errors // scale
+    counts = RuleCounts(len(wrong), int((~wrong).sum()), covered, errors)
+    if isinstance(gains, ObjectiveGains):
+        mean = problem.value(measure.gain) / covered if covered else 0.0
+        return _of_gains(problem, gains, counts, mean)
+    return Evidence(counts, *problem.n_rules)
+
+
+def _of_gains(
+    problem: Problem, gains: ObjectiveGains, counts: RuleCounts, mean: float
+) -> GainEvidence:
+    """The same of rows that are worth numbers; `mean` is that of the covered ones."""
+    spread, covered = gains.spread, int(counts.covered)
+    return GainEvidence(
+        counts,
+        *problem.n_rules,
+        log_one=spread.log_chance(covered, mean),
+        mean=mean,
+        overall=spread.mean,
+        told=gains.told(mean, spread.mean, covered),
+    )
 
 
 def count_rules(problem: Problem, n_thresholds: int | None = None) -> int:
