@@ -61,7 +61,7 @@ class RuleFamily:
     p_value : float
         Its adjusted p-value, the smallest of the family.
     n_rules : int
-        How many significant rules there are in the family.
+        How many significant rules of the family cover different rows.
     """
 
     best: Alternative
@@ -157,12 +157,15 @@ class SignificantRules(Sequence[Alternative]):
     def families(self) -> tuple[RuleFamily, ...]:
         """The rules by what they say but for thresholds, best first.
 
-        Rules with a needless condition are left out: one that can be dropped with no loss.
+        Rules with a needless condition are left out: one that can be dropped with no loss. Of
+        rules that cover the same rows the first one counts.
         """
         values = {rule: measure.gain for rule, measure, _ in self._listed}
         members: dict[tuple[Any, ...], list[int]] = {}
-        for at, (rule, _, _) in enumerate(self._listed):
-            if is_lean(rule, values):
+        seen: set[int] = set()
+        for at, (rule, _, number) in enumerate(self._listed):
+            if number not in seen and is_lean(rule, values):
+                seen.add(number)
                 own = self.rules[at].rule
                 form = frozenset(RuleForm.of(condition) for condition in own.conditions)
                 members.setdefault((rule.label, form), []).append(at)

@@ -186,10 +186,13 @@ def _start(
     """What to list by; found by a search for the rule of 'opdt fit' where nothing is said."""
     from fractions import Fraction
 
+    from opdt.checks import check_choice
     from opdt.cli.solve import solve
     from opdt.problem.arguments import LEAST_COVERAGE
 
-    if aim.settings(limits)["objective"] == "vi":
+    objective = aim.settings(limits)["objective"]
+    check_choice("--objective", objective, ("vi", "precision", "coverage"))
+    if objective == "vi":
         return _Start(aim.price)
     best = solve(table, objective="precision", **settings)
     if best.rule is None:

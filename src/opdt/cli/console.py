@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from opdt.errors import ColumnWarning, OpdtWarning
+from opdt.objectives import words_of
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
 from opdt.rules.rule_json import read_info
@@ -120,8 +121,11 @@ def show_trace(solution: Solution) -> None:
     """Print on the standard error how value and bound met."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     share = solution.objective == "precision"
-    shown = format_share if share else format_count
-    for title in ("time", "precision" if share else "VI", "bound"):
+    words = words_of(solution.objective)
+    shown = format_share if share else words.show
+    if solution.objective in ("vi", "coverage"):
+        shown = format_count
+    for title in ("time", words.name, "bound"):
         grid.add_column(title, justify="right")
     grid.add_column("rule")
     for point in solution.trace:
@@ -174,7 +178,7 @@ class SearchProgress:
     def __init__(self, objective: str = "vi") -> None:
         self._console = stderr()
         self._bar: Any = None
-        self._name = {"precision": "precision", "coverage": "rows"}.get(objective, "VI")
+        self._name = "rows" if objective == "coverage" else words_of(objective).name
 
     def __enter__(self) -> Self:
         return self

@@ -149,7 +149,6 @@ def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: f
     """What is listed: "frontier", or the best rules of an objective."""
     from opdt.checks import check_choice
     from opdt.errors import InputError
-    from opdt.problem.arguments import OBJECTIVES
 
     if frontier and w_max is not None:
         raise InputError("'--w-max' has no meaning beside '--frontier'; use '--max-errors'.")
@@ -161,7 +160,7 @@ def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: f
     if frontier:
         return "frontier"
     kind: str = "vi" if w_max is not None else aim.settings(limits)["objective"]
-    return check_choice("--objective", kind, OBJECTIVES)
+    return check_choice("--objective", kind, ("vi", "precision", "coverage"))
 
 
 def _trace(

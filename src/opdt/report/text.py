@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opdt.objectives import words_of
+from opdt.objectives.measures import measure_named
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
@@ -58,6 +59,8 @@ def rule_lines(solution: Solution) -> list[str]:
     if solution.rule is None:
         if solution.objective == "coverage" and solution.status is Status.NO_PATTERN:
             return [_NO_RULE[Status.INFEASIBLE]]
+        if measure_named(solution.objective) and solution.status is Status.NO_PATTERN:
+            return [f"No pattern: no rule {words_of(solution.objective).nothing}."]
         return [_NO_RULE[solution.status]]
     conditions = [str(condition) for condition in solution.rule.conditions] or ["(any row)"]
     words = ["IF  ", *["AND "] * (len(conditions) - 1)]
@@ -130,6 +133,9 @@ def _shares(solution: Solution, rule: Rule, table: Table, w: float) -> list[tupl
         ),
         ("lift", f"{lift}  (all rows: {format_share(base)} are {rule.label})"),
     ]
+    if measure_named(solution.objective) is not None and solution.objective != "lift":
+        words = words_of(solution.objective)
+        return [(words.name, words.show(solution.value)), *facts]
     if solution.objective != "vi":
         return facts
     everything = format_count(total - w * (total - in_class))
