@@ -4,8 +4,8 @@
 
 Numeric and categorical columns, classes of different sizes, all drawn independently. At the level
 alpha a list is not empty in at most a share alpha of such tables. Prints the share with its exact
-(Clopper–Pearson) interval, and the interval in which it falls in 95 of 100 runs if the share is alpha.
-"""
+(Clopper–Pearson) interval, and the interval in which it falls in 95 of 100 runs if the share is
+alpha."""
 
 from __future__ import annotations
 

@@ -142,11 +142,11 @@ def test_levels_and_hits():
 
 def test_bad_arguments_get_a_sentence():
     X, y = table(0)
-    with pytest.raises(InputError, match="'n_permutations' is 10, with which no p-value is 0.05"):
+    with pytest.raises(InputError, match=r"'n_permutations' is 10, with which no p-value is 0.05"):
         significant_rules(X, y, n_permutations=10)
-    with pytest.raises(InputError, match="'objective' must be 'vi' or 'coverage', got 'f1'"):
+    with pytest.raises(InputError, match=r"'objective' must be 'vi' or 'coverage', got 'f1'"):
         significant_rules(X, y, objective="f1")
-    with pytest.raises(UnsupportedProblem, match="lists of rules do not take 'max_coverage'"):
+    with pytest.raises(UnsupportedProblem, match=r"lists of rules do not take 'max_coverage'"):
         significant_rules(X, y, constraints={"max_coverage": 3})
-    with pytest.raises(InputError, match="'alpha'"):
+    with pytest.raises(InputError, match=r"'alpha'"):
         significant_rules(X, y, alpha=2)

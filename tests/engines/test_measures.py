@@ -35,7 +35,9 @@ X = {"age": [25, 31, 47, 52, 60, 33], "size": [3, 1, 2, 5, 4, 4]}
 Y = ["well", "ill", "ill", "well", "ill", "well"]
 
 
-def textbook(name: str, hits: Fraction, alarms: Fraction, ill: Fraction, well: Fraction) -> Fraction:
+def textbook(
+    name: str, hits: Fraction, alarms: Fraction, ill: Fraction, well: Fraction
+) -> Fraction:
     """A measure from its definition in the table of two rows and two columns; MCC as its square."""
     missed, spared, total = ill - hits, well - alarms, ill + well
     inside, outside = hits + alarms, missed + spared
@@ -277,14 +279,14 @@ def test_a_permutation_is_a_hit_exactly_if_a_rule_is_as_good():
 
 
 def test_unknown_measures_and_partitions_are_refused(tmp_path):
-    with pytest.raises(InputError, match="'objective' must be 'vi', .*'f1'.*got 'f-1'"):
+    with pytest.raises(InputError, match=r"'objective' must be 'vi', .*'f1'.*got 'f-1'"):
         discover(X, Y, objective="f-1")
-    with pytest.raises(InputError, match="'objective' 'f0' needs a number from 0.001 to 1000"):
+    with pytest.raises(InputError, match=r"'objective' 'f0' needs a number from 0.001 to 1000"):
         discover(X, Y, objective="f0")
-    with pytest.raises(InputError, match="'min_coverage' must be above 0"):
+    with pytest.raises(InputError, match=r"'min_coverage' must be above 0"):
         discover(X, Y, objective="lift", min_coverage=0)
     (tmp_path / "a.csv").write_text("age,state\n1,ill\n2,well\n")
-    with pytest.raises(UnsupportedProblem, match="'f1' needs the whole table in memory"):
+    with pytest.raises(UnsupportedProblem, match=r"'f1' needs the whole table in memory"):
         discover(str(tmp_path / "*.csv"), "state", objective="f1")
 
 

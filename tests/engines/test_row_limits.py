@@ -122,7 +122,9 @@ def limits(draw: st.DrawFn) -> dict[str, Any]:
     if "budget" in kinds:
         given["max_coverage"] = draw(st.sampled_from([0, 1, 3, 6, 0.1, 0.25, 0.5]))
     if "segments" in kinds:
-        asked = draw(st.sets(st.sampled_from(["min_precision", "max_errors", "max_coverage"]), min_size=1))
+        asked = draw(
+            st.sets(st.sampled_from(["min_precision", "max_errors", "max_coverage"]), min_size=1)
+        )
         values = {
             "min_precision": st.sampled_from([0.4, 0.5, 2 / 3, 0.9, 1.0]),
             "max_errors": st.sampled_from([0, 0.5, 1, 2]),
@@ -150,7 +152,10 @@ def limited(problem: Problem, given: dict[str, Any], seed: int) -> tuple[Problem
     if len(regions) < 2:
         assume(False)
     side = Table.build(
-        cells, labels[: len(regions)], keep=["region"], warn=False,
+        cells,
+        labels[: len(regions)],
+        keep=["region"],
+        warn=False,
         roles={"region": "ignored", "x": "numeric"},
     )
     table = replace(problem.table, kept=side.kept)
@@ -237,7 +242,10 @@ def test_limits_speak_of_columns_that_are_no_features():
     )
     fires = found.rule.covers(TABLE)
     assert found.rule.features == ("age",)
-    assert max(sum(f for f, r in zip(fires, TABLE["region"], strict=True) if r == own) for own in "ns") == 1
+    assert (
+        max(sum(f for f, r in zip(fires, TABLE["region"], strict=True) if r == own) for own in "ns")
+        == 1
+    )
 
 
 def test_a_segment_may_have_a_limit_of_its_own():
@@ -272,17 +280,17 @@ def refused(message: str, error: type[Exception] = InputError, **demands: Any) -
 def test_bad_limits_get_a_sentence():
     refused("'max_coverage' as a float is a share from 0 to 1, got 1.5", max_coverage=1.5)
     refused("'max_coverage' must be a number of rows .*got -1", max_coverage=-1)
-    with pytest.raises(InputError, match="'max_difference' must be a difference .*got 1.2"):
+    with pytest.raises(InputError, match=r"'max_difference' must be a difference .*got 1.2"):
         Parity("region", max_difference=1.2)
-    with pytest.raises(InputError, match="'min_ratio' must be a ratio .*got 0"):
+    with pytest.raises(InputError, match=r"'min_ratio' must be a ratio .*got 0"):
         Parity("region", min_ratio=0)
     with pytest.raises(InputError, match=r"Parity\('region'\) limits nothing"):
         Parity("region")
     with pytest.raises(InputError, match=r"PerSegment\('region'\) limits nothing"):
         PerSegment("region")
-    with pytest.raises(InputError, match="'of' must be 'coverage' or 'recall', got 'errors'"):
+    with pytest.raises(InputError, match=r"'of' must be 'coverage' or 'recall', got 'errors'"):
         Parity("region", of="errors", max_difference=0.1)
-    with pytest.raises(InputError, match="'min_precision of 'n'' must be a share"):
+    with pytest.raises(InputError, match=r"'min_precision of 'n'' must be a share"):
         PerSegment("region", min_precision={"n": 2})
     refused("'reigon'.*region", segments=[PerSegment("reigon", max_errors=1)])
     refused(
@@ -297,10 +305,10 @@ def test_bad_limits_get_a_sentence():
 def test_a_group_without_rows_of_the_class_has_no_recall():
     data = {"x": [1, 2, 3, 4], "g": ["a", "a", "b", "b"]}
     demands = Constraints(parities=[Parity("g", of="recall", max_difference=0.1)])
-    with pytest.raises(InputError, match="group 'b' has no rows of class 'ill'"):
+    with pytest.raises(InputError, match=r"group 'b' has no rows of class 'ill'"):
         discover(data, ["ill", "well", "well", "well"], label="ill", constraints=demands)
     one = {"x": [1, 2, 3, 4], "g": ["a"] * 4}
-    with pytest.raises(InputError, match="a column of 2 to 20 values, got 1"):
+    with pytest.raises(InputError, match=r"a column of 2 to 20 values, got 1"):
         discover(
             one, ["ill", "well"] * 2, roles={"g": "ignored"},
             constraints={"parities": [Parity("g", min_ratio=0.8)]},
@@ -311,12 +319,12 @@ def test_what_cannot_take_limits_says_so(tmp_path):
     demands = Constraints(max_coverage=2)
     for name in engine_names():
         if name not in ("search", "exhaustive"):
-            with pytest.raises(UnsupportedProblem, match="does not take 'max_coverage'"):
+            with pytest.raises(UnsupportedProblem, match=r"does not take 'max_coverage'"):
                 get_engine(name).solve(Problem.of(TABLE, ILL, constraints=demands))
-    with pytest.raises(UnsupportedProblem, match="lists of rules do not take 'max_coverage'"):
+    with pytest.raises(UnsupportedProblem, match=r"lists of rules do not take 'max_coverage'"):
         top_rules(TABLE, ILL, constraints=demands)
     (tmp_path / "a.csv").write_text("age,state\n1,ill\n2,well\n")
-    with pytest.raises(UnsupportedProblem, match="need the whole table in memory"):
+    with pytest.raises(UnsupportedProblem, match=r"need the whole table in memory"):
         discover(str(tmp_path / "*.csv"), "state", constraints=demands)
     table = Table.build(TABLE, ILL, roles={"region": "ignored"}, warn=False)
     with pytest.raises(InputError, match=r"Table.build\(..., keep=\['region'\]\)"):

@@ -1,14 +1,16 @@
 """Every rule that chance does not explain: all of them, with the search taken into account.
 
-Shuffle the labels and search for the best rule; do it again and again. The values of these best rules
-tell what chance can reach when it may choose among all rules. A rule of the data is significant if
-at most a share alpha of the shuffled tables, the data themselves counted as one, holds *any* rule as
-good (Westfall and Young's single-step maxT). Its adjusted p-value is that share.
+Shuffle the labels and search for the best rule; do it again and again. The values of these best
+rules tell what chance can reach when it may choose among all rules. A rule of the data is
+significant if at most a share alpha of the shuffled tables, the data themselves counted as one,
+holds *any* rule as good (Westfall and Young's single-step maxT). Its adjusted p-value is that
+share.
 
-What that promises: with a probability of at least 1 - alpha no rule is listed whose rows have nothing
-to do with the labels, whatever is true of the other rules. As ever with this method, "nothing to do"
-is meant for all such rules together: labels may be shuffled among the rows without changing how
-often these rules are right. The list is complete: it is made by the exact search.
+What that promises: with a probability of at least 1 - alpha no rule is listed whose rows have
+nothing to do with the labels, whatever is true of the other rules. As ever with this method,
+"nothing to do" is meant for all such rules together: labels may be shuffled among the rows
+without changing how often these rules are right. The list is complete: it is made by the exact
+search.
 
 References
 ----------
@@ -22,7 +24,7 @@ import heapq
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -391,54 +393,59 @@ class MaximumSearch:
         """Shuffle, then list."""
         problem, clock = self._problem, self._clock
         best = self._searcher.solve(budget=clock)
-        proven = best.stopped_by is StopReason.FINISHED
         gain = None if best.rule is None else problem.measure(problem.lower(best.rule)).gain
         repeats = Repeats(
             self._maximum,
             self._planned,
             clock,
-            enough=lambda found: _hits(found, gain) > self._wanted - 1,
+            enough=lambda found: _hits(found, gain) >= self._wanted,
             tell=self._tell,
         )
-        if gain is not None and proven:
-            repeats.run(problem)
-        elif not proven:
+        if best.stopped_by is not StopReason.FINISHED:
             repeats.stopped_by = best.stopped_by
-        done = len(repeats.results)
-        cut = repeats.stopped_by is not StopReason.FINISHED
-        highest = tuple(sorted((v for v in repeats.results if v is not None), reverse=True))
+        elif gain is not None:
+            repeats.run(problem)
+        done, cut = len(repeats.results), repeats.stopped_by is not StopReason.FINISHED
         hits = _hits(repeats.results, gain)
         p_value = 1.0
         if done:
             p_value = hits / done if repeats.is_enough else adjusted_p(hits, done, cut=cut)
-        common = {
-            "alpha": self._alpha, "n_done": done, "n_permutations": self._planned,
-            "n_rows": problem.table.n_rows, "n_strata": self._shuffler.n_strata,
-            "seed": self._shuffler.seed, "_problem": problem, "p_value": p_value,
-        }  # fmt: skip
+        nothing = SignificantRules(
+            alpha=self._alpha,
+            threshold=0.0 if gain is None else problem.value(gain),
+            p_value=p_value,
+            n_done=done,
+            n_permutations=self._planned,
+            complete=not cut,
+            capped=False,
+            stopped_by=repeats.stopped_by,
+            n_rows=problem.table.n_rows,
+            n_strata=self._shuffler.n_strata,
+            seed=self._shuffler.seed,
+            seconds=clock.elapsed(),
+            _problem=problem,
+        )
+        if gain is None or repeats.is_enough:
+            return nothing
         allowed = allowed_hits(self._alpha, done, cut=cut)
-        if gain is None or repeats.is_enough or allowed < 0:
-            bar = problem.value(gain) if gain is not None else 0.0
-            return SignificantRules(
-                threshold=None if allowed < 0 and not repeats.is_enough and gain is not None else bar,
-                complete=not cut, capped=False, stopped_by=repeats.stopped_by,
-                seconds=clock.elapsed(), **common,
-            )  # fmt: skip
+        if allowed < 0:
+            return replace(nothing, threshold=None)
+        highest = tuple(sorted((v for v in repeats.results if v is not None), reverse=True))
         # Where fewer permutations have a rule at all, every rule is significant.
-        bar_gain = highest[allowed] if allowed < len(highest) else self._lowest
-        found = self._searcher.list_rules(limit + 1, least_gain=bar_gain + 1, budget=clock)
-        capped, finished = found.n_rules > limit, found.is_complete
-        return SignificantRules(
-            threshold=problem.value(bar_gain),
-            complete=finished and not capped,
+        bar = highest[allowed] if allowed < len(highest) else self._lowest
+        found = self._searcher.list_rules(limit + 1, least_gain=bar + 1, budget=clock)
+        capped = found.n_rules > limit
+        return replace(
+            nothing,
+            threshold=problem.value(bar),
+            complete=found.is_complete and not capped,
             capped=capped,
-            stopped_by=found.stopped_by if not cut else repeats.stopped_by,
+            stopped_by=repeats.stopped_by if cut else found.stopped_by,
             seconds=clock.elapsed(),
             _found=found,
             _limit=limit,
             _highest=highest,
             _cut=cut,
-            **common,
         )
 
     @property

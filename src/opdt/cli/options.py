@@ -47,8 +47,8 @@ Objective = Annotated[
     str | None,
     typer.Option(
         metavar="WHAT",
-        help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'f1', 'wracc', "
-        "'youden', 'chi2', 'gini', 'mcc', 'odds_ratio' or 'lift'.",
+        help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'f1', "
+        "'wracc', 'youden', 'chi2', 'gini', 'mcc', 'odds_ratio' or 'lift'.",
     ),
 ]
 Paper = Annotated[

@@ -47,6 +47,4 @@ def parity_of(text: str) -> Parity:
             f"'sex recall difference<=0.05', got {text!r}."
         )
     column, of, what, number = found.groups()
-    return Parity(
-        column, of=of or "coverage", **{_ARGUMENTS[what.rstrip("<>= \t")]: float(number)}
-    )
+    return Parity(column, of=of or "coverage", **{_ARGUMENTS[what.rstrip("<>= \t")]: float(number)})

@@ -1,17 +1,18 @@
 """The best rule in a measure that is no sum over rows, by exact solves at a few prices.
 
 A solve at the price w finds the rule with the most `correct - (w - 1) × errors`, so no rule lies
-above the line of slope w - 1 through its point (errors, correct). Several such lines, with the edges
-that coverage and class leave, make a polygon that holds every rule. The measures of
-`opdt.objectives.measures` are monotone and quasi-convex: their largest value in the polygon is taken
-at a corner, and no rule is worth more. That is the bound, at any time and with any lines; a solve
-that meets a limit gives a line as well. If no corner is worth more than the best rule, it is proven.
+above the line of slope w - 1 through its point (errors, correct). Several such lines, with the
+edges that coverage and class leave, make a polygon that holds every rule. The measures of
+`opdt.objectives.measures` are monotone and quasi-convex: their largest value in the polygon is
+taken at a corner, and no rule is worth more. That is the bound, at any time and with any lines; a
+solve that meets a limit gives a line as well. If no corner is worth more than the best rule, it
+is proven.
 
-Else the most valuable corner is cut off. Its two lines touch a rule each; a solve at the slope of the
-segment between the two either finds a rule beyond it, or proves that there is none, and then the
-corners left are the two rules (which Benson 1998 calls outer approximation). There are finitely many
-rules, so this ends. The origin and the point of all rows stand for the rules at both ends: nothing
-is worth anything there.
+Else the most valuable corner is cut off. Its two lines touch a rule each; a solve at the slope of
+the segment between the two either finds a rule beyond it, or proves that there is none, and then
+the corners left are the two rules (which Benson 1998 calls outer approximation). There are
+finitely many rules, so this ends. The origin and the point of all rows stand for the rules at
+both ends: nothing is worth anything there.
 
 Where rules of equal value lie on a line, as for F_β, the price is that of the line through the best
 rule: Dinkelbach's method, with the proof in its last solve. Quick looks without a proof come first.
@@ -37,7 +38,7 @@ from typing import NamedTuple
 
 from opdt.engines.base import Engine
 from opdt.engines.precision import most_precise
-from opdt.engines.prices import EMPTY, MAX_UNITS, Answer, Line, Pricer
+from opdt.engines.prices import EMPTY, MAX_UNITS, Line, Pricer
 from opdt.errors import EngineFailure
 from opdt.objectives.measures import ClassTotals, FBeta, QualityMeasure, measure_named
 from opdt.problem import Problem
@@ -267,7 +268,11 @@ class ClassSide:
 
     def price(self, corner: Corner, best: Fraction | None) -> Fraction:
         """The price at which to solve next, to cut a corner off; `best` is the score so far."""
-        if self.measure.has_lines and best is not None and (self._cuts or best > self.measure.nothing):
+        if (
+            self.measure.has_lines
+            and best is not None
+            and (self._cuts or best > self.measure.nothing)
+        ):
             return 1 + self.measure.slope_of(best, self.totals)
         if not self._cuts:
             return 1 + self._tangent()
@@ -410,10 +415,11 @@ class MeasureSearch:
             self._take()
         while not (self._decided or self._halted()):
             score = None if self._best is None else self._best[0]
-            corner, side = self._open
-            if corner is None:
+            found = self._open
+            if found is None:
                 self._proven = True
                 break
+            corner, side = found
             side.solve(side.price(corner, score))
             self._take()
         self._proven |= self._best is not None and self._bound == self._best[0]
@@ -434,12 +440,13 @@ class MeasureSearch:
         return self._goal is not None and self.reaches(self._goal) is not None
 
     @property
-    def _open(self) -> tuple[Corner, ClassSide] | tuple[None, None]:
+    def _open(self) -> tuple[Corner, ClassSide] | None:
+        """The most valuable corner of any class that may hide a better rule."""
         score = None if self._best is None else self._best[0]
-        found: tuple[Corner, ClassSide] | tuple[None, None] = (None, None)
+        found: tuple[Corner, ClassSide] | None = None
         for side in self._sides:
             corner = side.open_corner(score)
-            if corner is not None and (found[0] is None or corner.score > found[0].score):
+            if corner is not None and (found is None or corner.score > found[0].score):
                 found = corner, side
         return found
 
@@ -453,11 +460,15 @@ class MeasureSearch:
                 known is None
                 or side.score > known[0]
                 or side is known[2]
-                or (side.score == known[0] and comes_first(self._pricer.problem, side.best, known[1]))
+                or (
+                    side.score == known[0]
+                    and comes_first(self._pricer.problem, side.best, known[1])
+                )
             ):
                 self._best = side.score, side.best, side
-        corner, _ = self._open
-        ends = [each for each in (corner and corner.score, self._best and self._best[0]) if each is not None]
+        ends = [] if self._best is None else [self._best[0]]
+        if (found := self._open) is not None:
+            ends.append(found[0].score)
         bound = max(ends, default=None)
         self._bound = bound if bound is None or self._bound is None else min(self._bound, bound)
         if self._best is not None and self._bound is not None and self._bound < self._best[0]:
@@ -490,15 +501,17 @@ class MeasureSearch:
 
     def _record(self) -> None:
         rule = None if self._best is None else self._best[1].rule
-        self._trace.append(
-            TracePoint(self._pricer.clock.elapsed(), self._value, self._most, rule)
-        )
+        self._trace.append(TracePoint(self._pricer.clock.elapsed(), self._value, self._most, rule))
 
     def solution(self) -> Solution:
         """What is found and proven."""
         pricer, scale = self._pricer, self._pricer.scale
         line = EMPTY if self._best is None else self._best[1]
-        if self._best is not None and self._best[0] <= self._measure.nothing and pricer.problem.may_be_empty:
+        if (
+            self._best is not None
+            and self._best[0] <= self._measure.nothing
+            and pricer.problem.may_be_empty
+        ):
             line = EMPTY  # no rule is worth anything
         change = pricer.rounding * scale
         return Solution(

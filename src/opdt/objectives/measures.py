@@ -2,25 +2,26 @@
 
 A rule of a class covers `correct` rows of it and `errors` of the others; the class has
 `positives` rows and there are `negatives` others. All measures here have two properties, on which
-`opdt.engines.measures` rests. Let c and e be correct rows and errors, P and N the totals, T = P + N,
-n = c + e the covered rows, and D = c N - e P, which is positive for a rule that finds its class more
-often than chance.
+`opdt.engines.measures` rests. Let c and e be correct rows and errors, P and N the totals, T = P +
+N, n = c + e the covered rows, and D = c N - e P, which is positive for a rule that finds its
+class more often than chance.
 
 * *Monotone*: more correct rows, or fewer errors, never make it smaller.
 * *Quasi-convex*: the points (e, c) at which it is at most some number are a convex set. So its
   largest value over any set of points is taken at a corner of their convex hull, and over any
   polygon at one of its corners.
 
-| measure | definition | why it is quasi-convex |
-|---|---|---|
-| `wracc` | D / T² | linear |
-| `youden` | c / P - e / N = D / (P N) | linear |
-| `f1`, `f2`, `f0.5`, … | (1 + β²) c / (β² P + n) | a ratio of linear functions with a positive denominator: "at most t" is a half-plane |
-| `lift` | (c / n) / (P / T) | the same; the precision, up to a factor |
-| `chi2` | T D² / (P N n (T - n)), 0 unless D > 0 | see below |
-| `gini` | 2 D² / (T² n (T - n)), 0 unless D > 0 | chi2 × 2 P N / T³ |
-| `mcc` | D / √(P N n (T - n)), 0 unless D > 0 | √(chi2 / T) |
-| `odds_ratio` | c' (N' - e') / (e' (P' - c')), 1 unless it is larger | at most t >= 1 means c' <= t P' e' / (N' + (t - 1) e'), the points below a concave curve |
+The measures, and why they are quasi-convex:
+
+* `wracc` = D / T² and `youden` = c / P - e / N = D / (P N): linear.
+* `f1`, `f2`, `f0.5`, … = (1 + β²) c / (β² P + n): a ratio of linear functions with a positive
+  denominator, so that "at most t" is a half-plane.
+* `lift` = (c / n) / (P / T): the same; the precision, up to a factor.
+* `chi2` = T D² / (P N n (T - n)), 0 unless D > 0: see below.
+* `gini` = 2 D² / (T² n (T - n)), 0 unless D > 0: chi2 × 2 P N / T³.
+* `mcc` = D / √(P N n (T - n)), 0 unless D > 0: √(chi2 / T).
+* `odds_ratio` = c' (N' - e') / (e' (P' - c')), 1 unless it is larger: at most t >= 1 means that
+  c' <= t P' e' / (N' + (t - 1) e'), the points below a concave curve.
 
 *chi2*: D is linear and n (T - n) is positive and concave, so D² / (n (T - n)) is convex (Morishita
 and Sese 2000 use it so), and at most t is a convex set around the line D = 0. Where D <= 0 the
@@ -28,10 +29,11 @@ measure is 0 here, since a rule speaks for its class. That adds all points below
 set becomes all points below its own upper edge, a concave curve: it stays convex. From the line
 upwards a convex function that is 0 there does not fall, hence monotone.
 
-*Empty cells of the odds ratio*: one row of the average class mix is added to the rows inside the rule
-and one to those outside: c' = c + P / T, e' = e + N / T, P' = P + 2 P / T, N' = N + 2 N / T. So no
-odds are infinite, and a rule with the classes in their usual proportions, or without any row, has
-the odds ratio 1. (Half a row in every cell would give a rule without rows odds other than 1.)
+*Empty cells of the odds ratio*: one row of the average class mix is added to the rows inside the
+rule and one to those outside: c' = c + P / T, e' = e + N / T, P' = P + 2 P / T, N' = N + 2 N / T.
+So no odds are infinite, and a rule with the classes in their usual proportions, or without any
+row, has the odds ratio 1. (Half a row in every cell would give a rule without rows odds other
+than 1.)
 
 References
 ----------
@@ -315,7 +317,9 @@ def _digits(value: float) -> str:
     return f"{value:.4g}"
 
 
-_NAMED = {m.name: m for m in (WRAcc(), Youden(), ChiSquare(), GiniGain(), Matthews(), OddsRatio(), Lift())}
+_NAMED = {
+    m.name: m for m in (WRAcc(), Youden(), ChiSquare(), GiniGain(), Matthews(), OddsRatio(), Lift())
+}
 _MOST_BETA = 1000  # larger ones leave no room for exact sums
 
 MEASURES = ("f1", "f2", "f0.5", *_NAMED)

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from opdt.checks import check_choice, is_number, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, cores, refuse_beyond
-from opdt.objectives.measures import MEASURES, measure_named
 from opdt.objectives import KINDS, VI, BoundRows, Objective, read_objective
+from opdt.objectives.measures import MEASURES, measure_named
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import check_groups
 from opdt.problem.lifting import label_code
@@ -239,7 +239,9 @@ def _refuse_errors(objective: Objective, demands: Constraints) -> None:
     counted = {name: getattr(demands, name) for name in ("min_precision", "max_errors")}
     for each in demands.segments:
         counted |= {f"{name} of {each!r}": getattr(each, name) for name in tuple(counted)[:2]}
-    counted |= {f"of={each.of!r} of {each!r}": 1 for each in demands.parities if each.of == "recall"}
+    counted |= {
+        f"of={each.of!r} of {each!r}": 1 for each in demands.parities if each.of == "recall"
+    }
     for name, given in counted.items():
         if given not in (0, None):
             raise InputError(

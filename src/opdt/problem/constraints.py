@@ -125,7 +125,8 @@ class Constraints:
     @property
     def segment_columns(self) -> tuple[str, ...]:
         """The columns whose values are segments or groups, each once."""
-        return tuple(dict.fromkeys(each.column for each in (*self.segments, *self.parities)))
+        named = [each.column for each in self.segments] + [each.column for each in self.parities]
+        return tuple(dict.fromkeys(named))
 
     @property
     def max_units(self) -> int:
@@ -204,7 +205,9 @@ def _nouns(argument: str, kind: type[Any], given: Any) -> tuple[Any, ...]:
             unknown = [name for name in each if name not in known]
             if unknown or "column" not in each:
                 wrong = f"has no {unknown[0]!r}" if unknown else "needs a 'column'"
-                raise InputError(f"'{argument}': {kind.__name__} {wrong}; it has {', '.join(known)}.")
+                raise InputError(
+                    f"'{argument}': {kind.__name__} {wrong}; it has {', '.join(known)}."
+                )
             each = kind(**each)
         if not isinstance(each, kind):
             raise InputError(f"'{argument}' must be a list of {kind.__name__}, got {each!r}.")

@@ -1,9 +1,8 @@
 """Limits on the rows of a rule beyond coverage, precision and errors of the whole table.
 
-A budget of alerts, a precision in every region, equal treatment of groups: all of them say that a sum
-over the covered rows is at most a number. `row_limits` writes them so, in whole numbers. A *segment*
-is the rows that have one value in a column; rows without a value are in no segment.
-"""
+A budget of alerts, a precision in every region, equal treatment of groups: all of them say that a
+sum over the covered rows is at most a number. `row_limits` writes them so, in whole numbers. A
+*segment* is the rows that have one value in a column; rows without a value are in no segment."""
 
 from __future__ import annotations
 
@@ -80,7 +79,9 @@ class PerSegment:
             )
 
     def __repr__(self) -> str:
-        said = [f"{name}={getattr(self, name)!r}" for name in _CHECKS if getattr(self, name) is not None]
+        said = [
+            f"{name}={getattr(self, name)!r}" for name in _CHECKS if getattr(self, name) is not None
+        ]
         return f"PerSegment({', '.join([repr(self.column), *said])})"
 
 
@@ -274,9 +275,10 @@ def check_row_limits(problem: Problem) -> None:
             for segment in given if isinstance(given, Mapping) else ():
                 if segment not in known:
                     shown = ", ".join(repr(value) for value in known[:8])
+                    more = ", …" if len(known) > 8 else ""
                     raise InputError(
-                        f"'{name}' of PerSegment({asked.column!r}) names segment {segment!r}, which "
-                        f"has no rows; the column has {shown}{', …' if len(known) > 8 else ''}."
+                        f"'{name}' of PerSegment({asked.column!r}) names segment {segment!r}, "
+                        f"which has no rows; the column has {shown}{more}."
                     )
     for parity in problem.constraints.parities:
         _check_groups(problem, parity)
@@ -298,18 +300,14 @@ def _check_groups(problem: Problem, parity: Parity) -> None:
             f"Parity({parity.column!r}) compares groups of rows and needs a column of 2 to "
             f"{MOST_GROUPS} values, got {len(known):,}."
         )
-    weights = problem.objective.weights
+    weights, classes = problem.objective.weights, problem.table.classes.tolist()
     for label in problem.objective.labels:
         right = ~problem.objective.wrong(label)
         for group, rows in _segments(column):
-            counted = rows if parity.of == "coverage" else rows & right
-            if not weights[counted].any():
-                kind = "rows" if parity.of == "coverage" else (
-                    f"rows of class {problem.table.classes[label].item()!r}"
-                    if hasattr(problem.table.classes[label], "item")
-                    else f"rows of class {problem.table.classes[label]!r}"
-                )
+            by_class = parity.of == "recall"
+            if not weights[rows & right if by_class else rows].any():
+                kind = f"rows of class {classes[label]!r}" if by_class else "rows"
                 raise InputError(
-                    f"Parity({parity.column!r}, of={parity.of!r}): group {group!r} has no {kind}, so "
-                    "there is no share to compare; leave its rows out, or name another 'label'."
+                    f"Parity({parity.column!r}, of={parity.of!r}): group {group!r} has no {kind}, "
+                    "so there is no share to compare; leave its rows out, or name another 'label'."
                 )

@@ -268,7 +268,9 @@ def _kept(source: Source, table: Table, names: Sequence[str]) -> tuple[Column, .
         if name not in source.names:
             raise unknown_column(name, source.names)
         raw = source.column(source.names.index(name))
-        out.append(Column(name, Kind.CATEGORICAL, *code_values(raw, Kind.CATEGORICAL, f"column {name!r}")))
+        out.append(
+            Column(name, Kind.CATEGORICAL, *code_values(raw, Kind.CATEGORICAL, f"column {name!r}"))
+        )
     return tuple(out)
 
 

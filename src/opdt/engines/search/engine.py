@@ -249,7 +249,8 @@ class Searcher(ManySolves):
         problem, clock = self.with_gains(gains), _clock(budget)
         if problem.constraints.sums_rows:
             raise UnsupportedProblem(
-                "lists of rules do not take 'max_coverage', 'segments' or 'parities'; discover does."
+                "lists of rules do not take 'max_coverage', 'segments' or 'parities'; discover "
+                "does."
             )
         return Collector(problem, self._prepared, self._order, clock, self._switches)
 

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.blocks import Store
 from opdt.engines.search.collect import Collector
-from opdt.problem import RowLimit
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
-from opdt.problem import CodedRule, Gains, Measure, Problem, RowGains
+from opdt.problem import CodedRule, Gains, Measure, Problem, RowGains, RowLimit
 from opdt.solution import StopReason
 
 Whole = NDArray[np.int64]
