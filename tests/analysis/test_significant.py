@@ -56,7 +56,13 @@ def test_the_list_is_complete_and_its_p_values_are_right(seed):
     X, y = table(seed)
     asked: dict[str, Any] = {"label": "ill", "w": 3, "max_depth": 2 if seed % 2 else 1}
     problem = Problem.of(X, y, **asked)
-    found = significant_rules(problem, alpha=0.1, n_permutations=39, seed=seed, n_jobs=1)
+    found = significant_rules(
+        problem, alpha=0.1, n_permutations=39, seed=seed, n_jobs=1, distinct="conditions"
+    )
+    by_rows = significant_rules(problem, alpha=0.1, n_permutations=39, seed=seed, n_jobs=1)
+    covers = {tuple(rule.rule.covers(X)) for rule in found}
+    assert {tuple(rule.rule.covers(X)) for rule in by_rows} == covers
+    assert len(by_rows) == len(covers)
     slow = slowly(problem, 0.1, 39, seed)
     listed = sorted((rule.value, p) for rule, p in zip(found, found.p_values, strict=True))
     assert listed == sorted(slow.values())
@@ -100,7 +106,7 @@ def test_a_person_can_read_it():
     X, y = table(1, n_rows=120)
     found = significant_rules(X, y, label="ill", w=3, n_permutations=99, n_jobs=1)
     text = str(found)
-    assert f"{len(found):,} rules are significant at 0.05" in text
+    assert f"{len(found):,} rules that cover different rows are significant at 0.05" in text
     assert "there are no others." in text
     assert len(found.families) < len(found)
     assert sum(each.n_rules for each in found.families) <= len(found)
@@ -119,7 +125,7 @@ def test_a_list_that_is_too_long_says_so():
     assert len(found) == 1
     assert found.capped
     assert not found.complete
-    assert "The first 1 rule is significant" in str(found)
+    assert "The first 1 rule that covers different rows is significant" in str(found)
 
 
 def test_a_limit_leaves_fewer_permutations_and_stays_valid():

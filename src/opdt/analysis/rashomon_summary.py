@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -176,7 +176,7 @@ def summarise(
 ) -> RashomonSummary:
     """The summary of rules, given as they are and coded, with the numbers of their patterns."""
     values = {rule: each.value for (rule, _), each in zip(coded, rules, strict=True)}
-    lean = {rule: value for rule, value in values.items() if is_lean(rule, values)}
+    lean = {rule: value for rule, value in values.items() if _is_lean(rule, values)}
     firsts = {number: rule for rule, number in reversed(coded)}
     always = np.ones(problem.table.n_rows, dtype=bool) if firsts else np.zeros(0, dtype=bool)
     ever = np.zeros(problem.table.n_rows, dtype=bool)
@@ -200,7 +200,7 @@ def summarise(
     )
 
 
-def is_lean(rule: CodedRule, values: Mapping[CodedRule, float]) -> bool:
+def _is_lean(rule: CodedRule, values: dict[CodedRule, float]) -> bool:
     """Whether no condition can be left out without loss.
 
     A rule with fewer conditions and no smaller value comes earlier in the order, so it is listed

@@ -26,16 +26,16 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from opdt.analysis.counts import frame_of, text_table
 from opdt.analysis.ranking import Alternative, rank_rules
-from opdt.analysis.rashomon_summary import is_lean
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.shuffling import Shuffler
 from opdt.analysis.stability import RuleForm
 from opdt.arguments import start_clock
-from opdt.checks import check_int, check_share
+from opdt.checks import check_choice, check_int, check_share
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.objectives import words_of
 from opdt.objectives.gains import as_written
@@ -115,9 +115,10 @@ class SignificantRules(Sequence[Alternative]):
     _limit: int = field(default=0, repr=False)
     _highest: tuple[int, ...] = field(default=(), repr=False)  # null maxima, the largest first
     _cut: bool = field(default=False, repr=False)
+    _by_rows: bool = field(default=True, repr=False)
 
     def __len__(self) -> int:
-        return 0 if self._found is None else min(self._limit, self._found.n_rules)
+        return len(self._listed)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rules[index]
@@ -141,6 +142,9 @@ class SignificantRules(Sequence[Alternative]):
         found, numbers = self._found, dict[tuple[int, ...], int]()
         if found is None:
             return ()
+        if self._by_rows:
+            first = found.representatives()[: self._limit]
+            return tuple((rule, measure, at) for at, (rule, measure) in enumerate(first))
         return tuple(
             (rule, found.measure(at), numbers.setdefault(found.pattern(at), len(numbers)))
             for rule, at in found.rules()[: self._limit]
@@ -162,11 +166,10 @@ class SignificantRules(Sequence[Alternative]):
         Rules with a needless condition are left out: one that can be dropped with no loss. Of
         rules that cover the same rows the first one counts.
         """
-        values = {rule: measure.gain for rule, measure, _ in self._listed}
         members: dict[tuple[Any, ...], list[int]] = {}
         seen: set[int] = set()
-        for at, (rule, _, number) in enumerate(self._listed):
-            if number not in seen and is_lean(rule, values):
+        for at, (rule, measure, number) in enumerate(self._listed):
+            if number not in seen and self._is_lean(rule, measure):
                 seen.add(number)
                 own = self.rules[at].rule
                 form = frozenset(RuleForm.of(condition) for condition in own.conditions)
@@ -175,6 +178,26 @@ class SignificantRules(Sequence[Alternative]):
             RuleFamily(self.rules[places[0]], self.p_values[places[0]], len(places))
             for places in members.values()
         )
+
+    def _is_lean(self, rule: CodedRule, measure: Measure) -> bool:
+        """Whether no condition can be left out without loss."""
+        return not any(
+            self._gain_of(CodedRule(some, rule.label)) >= measure.gain
+            for size in range(len(rule.conditions))
+            for some in combinations(rule.conditions, size)
+        )
+
+    def _gain_of(self, rule: CodedRule) -> float:
+        """The gain of a shorter rule; minus infinity where it is no rule of the problem."""
+        if rule not in self._gains:
+            measure = self._problem.measure(rule)
+            allowed = self._problem.objection(rule, measure) is None
+            self._gains[rule] = measure.gain if allowed else -math.inf
+        return self._gains[rule]
+
+    @cached_property
+    def _gains(self) -> dict[CodedRule, float]:
+        return {}
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
@@ -223,10 +246,11 @@ class SignificantRules(Sequence[Alternative]):
         if not len(self):
             least = format_p_value(self.p_value)
             return f"No rule is significant at {self.alpha:g} ({tested}; best p-value {least})."
-        sets = f"{self.n_patterns:,} set{'' if self.n_patterns == 1 else 's'} of rows"
-        number = f"{len(self):,} rule{' is' if len(self) == 1 else 's are'}"
+        one = len(self) == 1
+        kind = f" that cover{'s' if one else ''} different rows" if self._by_rows else ""
+        number = f"{len(self):,} rule{'' if one else 's'}{kind} {'is' if one else 'are'}"
         above = f"{name} above {self.threshold:.10g}, {tested}"
-        said = f"{number} significant at {self.alpha:g} ({sets}; {above})"
+        said = f"{number} significant at {self.alpha:g} ({above})"
         if self.complete:
             return f"{said}; there are no others."
         if self.capped:
@@ -256,6 +280,7 @@ def significant_rules(
     *,
     alpha: float = 0.05,
     n_permutations: int = 999,
+    distinct: str = "rows",
     limit: int = 10_000,
     strata: Any = None,
     seed: int = 0,
@@ -288,6 +313,9 @@ def significant_rules(
         The list holds a false rule with at most this probability.
     n_permutations : int
         The smallest p-value is 1 / (1 + n_permutations).
+    distinct : {"rows", "conditions"}
+        What makes two rules different, as in `top_rules`: that they cover different rows (the
+        first of those that cover the same rows is listed), or that they have different conditions.
     limit : int
         The largest number of rules to list.
     strata, seed, weights_follow
@@ -314,8 +342,8 @@ sample_weight, roles, missing
     >>> found = significant_rules({"age": age, "smoker": smoker}, ill, n_permutations=99, w=2,
     ...                           label=True, max_depth=1)
     >>> print(found)
-    13 rules are significant at 0.05 (13 sets of rows; VI above 3, 99 permutations); there are no \
-others.
+    13 rules that cover different rows are significant at 0.05 (VI above 3, 99 permutations); \
+there are no others.
     By what they say but for thresholds, the best of each:
     <BLANKLINE>
     p-value  rules  VI  covered  errors  precision  lift  coverage  rule
@@ -325,6 +353,7 @@ others.
 
     level, planned = check_share("alpha", alpha), check_int("n_permutations", n_permutations)
     most = check_int("limit", limit)
+    by_rows = check_choice("distinct", distinct, ("rows", "conditions")) == "rows"
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
@@ -340,7 +369,7 @@ others.
         )
     shuffler = Shuffler.of(problem, check_int("seed", seed, 0), strata, weights_follow)
     search = MaximumSearch(Searcher(problem), clock, shuffler, level, planned, progress)
-    return search.run(most)
+    return search.run(most, by_rows=by_rows)
 
 
 def _check(problem: Problem) -> None:
@@ -389,7 +418,7 @@ class MaximumSearch:
         self._top: list[int] = []  # a heap of the largest maxima so far
         self._lock = threading.Lock()
 
-    def run(self, limit: int) -> SignificantRules:
+    def run(self, limit: int, *, by_rows: bool) -> SignificantRules:
         """Shuffle, then list."""
         problem, clock = self._problem, self._clock
         best = self._searcher.solve(budget=clock)
@@ -433,8 +462,10 @@ class MaximumSearch:
         highest = tuple(sorted((v for v in repeats.results if v is not None), reverse=True))
         # Where fewer permutations have a rule at all, every rule is significant.
         bar = highest[allowed] if allowed < len(highest) else self._lowest
-        found = self._searcher.list_rules(limit + 1, least_gain=bar + 1, budget=clock)
-        capped = found.n_rules > limit
+        found = self._searcher.list_rules(
+            limit + 1, least_gain=bar + 1, by_rows=by_rows, budget=clock
+        )
+        capped = (len(found) if by_rows else found.n_rules) > limit
         return replace(
             nothing,
             threshold=problem.value(bar),
@@ -446,6 +477,7 @@ class MaximumSearch:
             _limit=limit,
             _highest=highest,
             _cut=cut,
+            _by_rows=by_rows,
         )
 
     @property

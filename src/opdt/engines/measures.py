@@ -59,7 +59,7 @@ FINEST = 256  # denominators of prices that are only a guess
 NOTHING = float("-inf")
 
 
-class Point(NamedTuple):
+class CountPoint(NamedTuple):
     """Errors and correct rows in weight units, of a rule or of a corner."""
 
     errors: Fraction
@@ -71,7 +71,7 @@ class Cut(NamedTuple):
 
     slope: Fraction
     height: Fraction
-    touch: Point | None
+    touch: CountPoint | None
 
     def at(self, errors: Fraction) -> Fraction:
         """The most correct rows with so many errors."""
@@ -82,7 +82,7 @@ class Corner(NamedTuple):
     """A corner of the polygon, its score, and the lines that meet there; None is an edge."""
 
     score: Fraction
-    point: Point
+    point: CountPoint
     left: Cut | None
     right: Cut | None
 
@@ -198,7 +198,7 @@ class ClassSide:
         self._chance = Fraction(self.totals.positives, max(1, self.totals.negatives))
         self._cuts: list[Cut] = []
         self.best: Line | None = EMPTY if may_be_empty else None
-        self.lines: dict[Point, Line] = {_point(EMPTY): EMPTY} if may_be_empty else {}
+        self.lines: dict[CountPoint, Line] = {_point(EMPTY): EMPTY} if may_be_empty else {}
         self.infeasible = False
 
     @property
@@ -209,9 +209,9 @@ class ClassSide:
     @property
     def ceiling(self) -> Fraction:
         """The score of a rule that covers as many rows of its class as it may, and no other."""
-        return self._score(Point(Fraction(0), self._top))
+        return self._score(CountPoint(Fraction(0), self._top))
 
-    def _score(self, point: Point) -> Fraction:
+    def _score(self, point: CountPoint) -> Fraction:
         return self.measure.score(point.correct, point.errors, self.totals)
 
     # -- the polygon ---------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class ClassSide:
         The measure is monotone, so that no other part of the polygon is worth more.
         """
         top = self._top
-        everything = Point(Fraction(self.totals.negatives), top)
+        everything = CountPoint(Fraction(self.totals.negatives), top)
         cuts = _envelope([*self._cuts, Cut(Fraction(0), top, everything)])
         first, last = self._ends
         for at, cut in enumerate(cuts):
@@ -263,7 +263,7 @@ class ClassSide:
                 return
 
     def _corner(self, errors: Fraction, on: Cut, left: Cut | None, right: Cut | None) -> Corner:
-        point = Point(errors, on.at(errors))
+        point = CountPoint(errors, on.at(errors))
         return Corner(self._score(point), point, left, right)
 
     def price(self, corner: Corner, best: Fraction | None) -> Fraction:
@@ -283,8 +283,8 @@ class ClassSide:
         left, right = corner.left, corner.right
         steepest = Fraction(self.pricer.total) if left is None else left.slope
         flattest = Fraction(0) if right is None else right.slope
-        one = Point(Fraction(0), Fraction(0)) if left is None else left.touch
-        two = Point(Fraction(self.totals.negatives), Fraction(self.totals.positives))
+        one = CountPoint(Fraction(0), Fraction(0)) if left is None else left.touch
+        two = CountPoint(Fraction(self.totals.negatives), Fraction(self.totals.positives))
         if right is not None and right.touch is not None:
             two = right.touch
         if one is not None and two.errors > one.errors:
@@ -360,8 +360,8 @@ def comes_first(problem: Problem, line: Line, other: Line) -> bool:
     return next(keys) < next(keys)
 
 
-def _point(line: Line) -> Point:
-    return Point(Fraction(line.errors), Fraction(line.correct))
+def _point(line: Line) -> CountPoint:
+    return CountPoint(Fraction(line.errors), Fraction(line.correct))
 
 
 def _meeting(steep: Cut, flat: Cut) -> Fraction:

@@ -1,0 +1,97 @@
+"""opdt beside pysubgroup on the fifteen datasets: what is reached, what is proven, how long.
+
+    python benchmarks/subgroups.py --python /path/to/python
+
+The other Python has pysubgroup (it needs an older NumPy than opdt, so it has an environment of its
+own). Both look for the best rule of two conditions for the rarer class. pysubgroup searches intervals
+between quantiles of numeric columns (`--bins`, 5 is its default), opdt every threshold. The
+value of a subgroup is computed again here from the rows that it covers. `--rulekit` does not
+exist: RuleKit grows rule sets greedily and proves nothing about one rule, so there is no value
+to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opdt import datasets, discover
+from opdt.objectives.measures import ClassTotals, measure_named
+
+CHILD = Path(__file__).parent / "rivals" / "run_pysubgroup.py"
+
+
+class Rival:
+    """A process of the other Python that answers one question a line."""
+
+    def __init__(self, python: str) -> None:
+        self._child = subprocess.Popen(
+            [python, "-W", "ignore", str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+
+    def ask(self, **asked: Any) -> dict[str, Any]:
+        """What it finds."""
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._child.stdin.write(json.dumps(asked) + "\n")
+        self._child.stdin.flush()
+        return json.loads(self._child.stdout.readline())
+
+
+def main() -> None:
+    """Print one row a dataset and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--bins", default="5,20", help="cuts of numeric columns, apart by commas")
+    parser.add_argument("--measures", default="wracc,chi2")
+    parser.add_argument("--depth", type=int, default=2)
+    asked = parser.parse_args()
+    bins = [int(number) for number in asked.bins.split(",")]
+    rival = Rival(asked.python)
+    titles = [f"pysubgroup, {n} bins" for n in bins]
+    print("| dataset | measure | opdt | s |", " | ".join(f"{t} | s" for t in titles), "|")
+    print("|---|---|---|---|" + "---|---|" * len(bins))
+    for name in datasets.names():
+        data = datasets.load(name)
+        y = np.asarray(data.y)
+        classes, counts = np.unique(y, return_counts=True)
+        label = classes[counts.argmin()]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "data.csv"
+            data.X.assign(the_class=np.where(y == label, "yes", "no")).to_csv(path, index=False)
+            for measure in asked.measures.split(","):
+                discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
+                started = time.perf_counter()
+                found = discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
+                cells = [f"{found.value:.4f} ({found.status})", f"{time.perf_counter() - started:.2f}"]
+                for number in bins:
+                    other = rival.ask(
+                        data=str(path), target="the_class", label="yes", measure=measure,
+                        depth=asked.depth, bins=number,
+                    )  # fmt: skip
+                    cells += [f"{_value(measure, other['covered'], y == label):.4f}"]
+                    cells += [f"{other['seconds']:.2f}"]
+                print("|", " | ".join([name, measure, *cells]), "|", flush=True)
+
+
+def _value(measure: str, covered: list[int], right: np.ndarray) -> float:
+    """The measure of these rows."""
+    known = measure_named(measure)
+    assert known is not None
+    hits = int(right[covered].sum())
+    totals = ClassTotals(int(right.sum()), int((~right).sum()))
+    score = known.score(Fraction(hits), Fraction(len(covered) - hits), totals)
+    return known.value(score)
+
+
+if __name__ == "__main__":
+    main()
