@@ -2,12 +2,10 @@
 
     python benchmarks/subgroups.py --python /path/to/python
 
-The other Python has pysubgroup (it needs an older NumPy than opdt, so it has an environment of its
-own). Both look for the best rule of two conditions for the rarer class. pysubgroup searches intervals
-between quantiles of numeric columns (`--bins`, 5 is its default), opdt every threshold. The
-value of a subgroup is computed again here from the rows that it covers. `--rulekit` does not
-exist: RuleKit grows rule sets greedily and proves nothing about one rule, so there is no value
-to compare.
+The other Python has pysubgroup (it needs an older NumPy than opdt, so it has an environment of
+its own). Both look for the best rule of two conditions for the rarer class. pysubgroup searches
+intervals between quantiles of numeric columns (`--bins`, 5 is its default), opdt every threshold.
+The value of a subgroup is computed again here, from the rows that it covers.
 """
 
 from __future__ import annotations
@@ -72,7 +70,8 @@ def main() -> None:
                 discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
                 started = time.perf_counter()
                 found = discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
-                cells = [f"{found.value:.4f} ({found.status})", f"{time.perf_counter() - started:.2f}"]
+                seconds = time.perf_counter() - started
+                cells = [f"{found.value:.4f} ({found.status})", f"{seconds:.2f}"]
                 for number in bins:
                     other = rival.ask(
                         data=str(path), target="the_class", label="yes", measure=measure,

@@ -1,7 +1,7 @@
 """pysubgroup on tables in files: the best subgroup of its own selectors, and the time.
 
-Reads one JSON object a line: {"data": path of a CSV file, "target", "label", "measure", "depth", "bins",
-"limit"}, answers with {"value" as the package has it, "rule", "covered" (rows), "seconds"}.
+Reads one JSON object a line: {"data": path of a CSV file, "target", "label", "measure", "depth",
+"bins"}, answers with {"value" as the package has it, "rule", "covered" (rows), "seconds"}.
 """
 
 from __future__ import annotations

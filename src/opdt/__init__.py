@@ -46,6 +46,7 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.permutation import PermutationTest, permutation_test
     from opdt.analysis.significant import SignificantRules, significant_rules
     from opdt.analysis.stability import Stability, stability
+    from opdt.analysis.worth_path import WorthPath, worth_path
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
@@ -114,6 +115,7 @@ __all__ = [
     "UnsupportedProblem",
     "Verdict",
     "WeightPath",
+    "WorthPath",
     "__version__",
     "baselines",
     "boruta_groups",
@@ -139,6 +141,7 @@ __all__ = [
     "top_rules",
     "vi_index",
     "weight_path",
+    "worth_path",
     "write_rule",
     "write_structure",
 ]
@@ -164,6 +167,7 @@ _LATER = {
     "SignificantRules": "opdt.analysis.significant",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
+    "WorthPath": "opdt.analysis.worth_path",
     "boruta_groups": "opdt.analysis.groups",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
@@ -179,6 +183,7 @@ _LATER = {
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
+    "worth_path": "opdt.analysis.worth_path",
 }
 _MODULES = ("baselines", "datasets", "plot")
 

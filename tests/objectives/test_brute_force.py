@@ -137,7 +137,7 @@ CHECKS = {"money": _money, "sum beyond": _sum_beyond, "mean": _best_mean}
 
 
 @pytest.mark.parametrize("name", CHECKS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(seed=SEEDS)
 def test_the_best_rule_is_that_of_an_enumeration(name, seed):
     CHECKS[name](seed)

@@ -176,12 +176,18 @@ def _estimate(rule: Rule, X: Any, y: Any, level: float, objective: Objective) ->
             f"'objective' must be an Objective, such as solution.objective, got {objective!r}."
         )
     source = open_source(X)
+    gains = bind_to_rows(objective, rule, source, y)
+    return objective.estimate(gains, rule.covers(source), level)
+
+
+def bind_to_rows(objective: Objective, rule: Rule, source: Source, y: Any) -> ObjectiveGains:
+    """What the objective makes rows worth to a rule, which was not found on them."""
     if objective.needs_features:
         gains = Problem.of(source, y, objective=objective).objective
     else:
         gains = objective.bind(_rows(rule, source, y, objective))
     assert isinstance(gains, ObjectiveGains)
-    return objective.estimate(gains, rule.covers(source), level)
+    return gains
 
 
 def _rows(rule: Rule, source: Source, y: Any, objective: Objective) -> BoundRows:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from opdt.analysis.counts import frame_of
 from opdt.analysis.ranking import Alternative, levels, list_rules, numbers_of, rank_rules
 from opdt.analysis.rashomon_summary import RashomonSummary, summarise
-from opdt.objectives import words_of
+from opdt.objectives import Objective, words_of
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.solution import Clock, StopReason
 
@@ -67,6 +67,11 @@ class RashomonSet(Sequence[Alternative]):
 
     def __iter__(self) -> Iterator[Alternative]:
         return iter(self.rules)
+
+    @property
+    def objective(self) -> str | Objective:
+        """What the values measure."""
+        return self._problem.best_in
 
     @cached_property
     def rules(self) -> tuple[Alternative, ...]:

@@ -9,20 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opdt.cli import options as opt
 from opdt.cli.source import class_of
 from opdt.errors import InputError
+from opdt.objectives import Mean, Money, Objective
+from opdt.problem import Problem
 from opdt.problem.arguments import LEAST_COVERAGE
 from opdt.problem.lifting import RARER, RAREST
 from opdt.report.formats import format_share
 from opdt.solution import Solution
-from opdt.table import Table
+from opdt.table import Source, Table
+
+if TYPE_CHECKING:
+    from opdt.cli.option_groups import RuleOptions
 
 ALL = "all"
+# The options that each objective of its own has.
+OPTIONS = {"money": ("benefit", "cost", "unit"), "mean": ("threshold", "low", "unit")}
 PRICE = 10.0  # the paper's
 
 
@@ -37,13 +44,61 @@ class Aim:
     w: opt.Price = None
     label: opt.Wanted = None
     paper: opt.Paper = False
+    benefit: opt.Benefit = None
+    cost: opt.Cost = None
+    threshold: opt.Threshold = None
+    low: opt.Low = False
+    unit: opt.Unit = None
 
     def __post_init__(self) -> None:
+        _ = self.own  # refuses options of other objectives
         if not self.paper:
             return
         for option, value in (("--objective", self.objective), ("--label", self.label)):
             if value is not None:
                 raise InputError(f"'{option}' cannot be given beside '--paper', which settles it.")
+
+    @property
+    def own(self) -> Objective | None:
+        """The objective that is an object, from its options; None for those that a name says."""
+        for kind, names in OPTIONS.items():
+            for name in names:
+                if getattr(self, name) and kind != self.objective and not self._shares(name):
+                    raise InputError(
+                        f"'--{name}' belongs to '--objective {kind}'; ask for that, or drop it."
+                    )
+        unit = self.unit or ""
+        if self.objective == "money":
+            if self.benefit is None or self.cost is None:
+                raise InputError(
+                    "'--objective money' needs '--benefit', what a row of the class brings, and "
+                    "'--cost', what a row of another costs: a number or the name of a column each."
+                )
+            return Money(benefit=_amount(self.benefit), cost=_amount(self.cost), unit=unit)
+        if self.objective == "mean":
+            direction = "low" if self.low else "high"
+            return Mean(threshold=self.threshold, direction=direction, unit=unit)
+        return None
+
+    def _shares(self, name: str) -> bool:
+        """Whether the objective that is asked for has this option, too."""
+        return name in OPTIONS.get(self.objective or "", ())
+
+    def problem(
+        self, source: Source, target: str, table: Table, rule: RuleOptions, depth: int | None
+    ) -> Problem:
+        """The problem of an objective of its own; its columns are read as in the table."""
+        assert self.own is not None
+        return Problem.of(
+            source,
+            target,
+            max_depth=depth,
+            **self.settings(rule.limits),
+            label=self.of_table(table),
+            **rule.shape(),
+            constraints=rule.demands(table.names),
+            roles=table.plan,
+        )
 
     @property
     def price(self) -> float:
@@ -56,6 +111,13 @@ class Aim:
         A price asks for the VI. So does a limit on errors or precision: the rule of the largest VI
         within the limit; the most precise rule would make nothing of it.
         """
+        if self.own is not None:
+            if self.w is not None:
+                raise InputError(
+                    "'--w' is the price of an error in the VI and cannot be given beside "
+                    f"'--objective {self.objective}'; drop one."
+                )
+            return {"objective": self.own}
         objective = self.objective
         if objective is None:
             other = any(limits.get(name) is not None for name in ("min_precision", "max_errors"))
@@ -78,6 +140,13 @@ class Aim:
             The classes, where they are known before the search.
         """
         if self.paper:
+            return None
+        if self.own is not None and self.own.rule_label is not None:
+            if self.label is not None:
+                raise InputError(
+                    f"'--label' names a class, and '--objective {self.objective}' knows none; "
+                    "drop it."
+                )
             return None
         if self.label is None:
             if classes is None:
@@ -118,6 +187,19 @@ class Aim:
                 f"{format_share(share / LEAST_COVERAGE)}; lower '--min-coverage' for rarer rows."
             )
         return said
+
+
+def written(objective: str | Objective) -> Any:
+    """An objective as it stands in JSON."""
+    return objective if isinstance(objective, str) else objective.to_dict()
+
+
+def _amount(text: str) -> Any:
+    """A number, or the name of a column."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _share(table: Table, label: Any) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from opdt.analysis.alternatives import Alternative, Alternatives, RashomonSet
+    from opdt.problem import Problem
     from opdt.solution import Solution
     from opdt.table import Plan, Table
 
@@ -100,9 +101,7 @@ def alternatives(
     *,
     which: WhichOptions,
     depth: opt.Depth = None,
-    w: opt.Price = None,
-    label: opt.Wanted = None,
-    paper: opt.Paper = False,
+    aim: Aim,
     rule: RuleOptions,
     columns: ColumnOptions,
     text: TextOptions,
@@ -116,38 +115,53 @@ def alternatives(
 
     The best is that of 'opdt fit': the most precise rule of at least 5 % of the rows, for the rarer
     of two classes. Rules are listed by VI at the price of an error at which it is worth 0 and no
-    rule more; '--w' names another price.
+    rule more; '--w' names another price, and '--objective money' or 'mean' another worth.
     """
     from opdt.cli import source as given
     from opdt.cli.console import notes, show_columns, stderr, stdout
     from opdt.cli.files import check_output
+    from opdt.errors import InputError
 
     only_json = json_out is not None and str(json_out) == given.STDIN
     if json_out is not None and not only_json:
         check_output("--json", json_out, data)
     _ = which.near  # refuses what it cannot read before the data are read
-    aim = Aim(None, w, label, paper)
+    if aim.objective == "coverage":
+        raise InputError(
+            "'--objective coverage' gives no order of many rules; list them by 'precision', 'vi', "
+            "'money' or 'mean'."
+        )
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        table = columns.table(given.open_data(data, text.marks), target, rule.kept)
-        settings: dict[str, Any] = {
-            **run.limits,
-            "max_depth": depth,
-            "label": aim.of_table(table),
-            **rule.shape(),
-            "constraints": rule.demands(table.names),
-        }
-        start = _start(table, aim, rule.limits, settings)
-        if start.best is not None:
-            settings["constraints"].setdefault("min_coverage", start.least)
-        parts = _find(table, which, start, **settings)
+        source = given.open_data(data, text.marks)
+        table = columns.table(source, target, aim.own, rule.kept)
+        if aim.own is None:
+            settings: dict[str, Any] = {
+                **run.limits,
+                "max_depth": depth,
+                "label": aim.of_table(table),
+                **rule.shape(),
+                "constraints": rule.demands(table.names),
+            }
+            start = _start(table, aim, rule.limits, settings)
+            if start.best is not None:
+                settings["constraints"].setdefault("min_coverage", start.least)
+            parts = _find(table, which, start, **settings)
+        else:
+            start = _Start(aim.price)
+            problem = aim.problem(source, target, table, rule, depth)
+            parts = _find(problem, which, start, **run.limits)
     for note in [] if run.quiet else start.notes(aim, table):
         stderr().print(f"note: {note}", style="yellow", soft_wrap=True)
     if not only_json:
-        _show(parts, which.n_listed, float(start.w), quiet=run.quiet)
+        price = None if aim.own is not None else float(start.w)
+        _show(parts, which.n_listed, price, quiet=run.quiet)
         if not run.quiet:
             show_columns(stdout(), table.plan)
     if json_out is not None:
-        _write(json_out, parts, table.plan, float(start.w))
+        asked: dict[str, Any] = {"w": float(start.w)}
+        if aim.own is not None:
+            asked = {"objective": aim.own.to_dict()}
+        _write(json_out, parts, table.plan, asked)
     return _exit_code(list(parts.values()))
 
 
@@ -222,7 +236,7 @@ def read_within(text: str) -> dict[str, float]:
 
 
 def _find(
-    table: Table,
+    table: Table | Problem,
     which: WhichOptions,
     start: _Start,
     *,
@@ -234,12 +248,15 @@ def _find(
     """The parts that are asked for, by name; each has the whole time."""
     from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
     from opdt.cli.console import SearchProgress
+    from opdt.problem import Problem
     from opdt.solution import Budget
 
     parts: dict[str, Found] = {}
     with SearchProgress() as progress:
         budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
-        asked: dict[str, Any] = {"w": start.w, "budget": budget, **settings}
+        asked: dict[str, Any] = {"budget": budget, **settings}
+        if not isinstance(table, Problem):
+            asked["w"] = start.w
         if which.wants_best:
             parts["best"] = top_rules(table, limit=which.n_listed, **asked)
         if which.max_overlap is not None:
@@ -251,11 +268,12 @@ def _find(
     return parts
 
 
-def _show(parts: Mapping[str, Found], number: int, w: float, *, quiet: bool) -> None:
-    """Print the parts, each with what is proven about it."""
+def _show(parts: Mapping[str, Found], number: int, w: float | None, *, quiet: bool) -> None:
+    """Print the parts, each with what is proven about it; `w` is None where rows have a worth."""
     from rich.text import Text
 
     from opdt.analysis.alternatives import RashomonSet
+    from opdt.analysis.ranking import list_rules
     from opdt.cli.console import stdout
     from opdt.verdict import SAME_ROWS
 
@@ -269,8 +287,10 @@ def _show(parts: Mapping[str, Found], number: int, w: float, *, quiet: bool) -> 
         rules = found.patterns[:number] if isinstance(found, RashomonSet) else found.rules
         if not quiet:
             console.print(Text(("\n" if index else "") + titles[name], "bold"))
-        if rules:
+        if rules and w is not None:
             _show_rules(console, rules, w)
+        elif rules:
+            console.print(Text(list_rules(rules, found.objective)), soft_wrap=True)
         if isinstance(found, RashomonSet) and len(found.patterns) > len(rules):
             more = len(found.patterns) - len(rules)
             console.print(f"… and {more:,} more, the same rows counted once", style="dim")
@@ -332,14 +352,14 @@ def _proof(found: Found) -> str:
     return f"proven: these are the first of all rules of this kind ({took})"
 
 
-def _write(out: Path, parts: Mapping[str, Found], plan: Plan, w: float) -> None:
+def _write(out: Path, parts: Mapping[str, Found], plan: Plan, asked: Mapping[str, Any]) -> None:
     """Write the parts as JSON to a file or (for '-') to the terminal."""
     import json
 
     import opdt
 
     content: dict[str, Any] = {name: _content(found) for name, found in parts.items()}
-    content |= {"w": w, "columns": plan.to_list(), "opdt": opdt.__version__}
+    content |= {**asked, "columns": plan.to_list(), "opdt": opdt.__version__}
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if str(out) == "-":
         typer.echo(text)

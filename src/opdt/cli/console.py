@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from opdt.errors import ColumnWarning, OpdtWarning
-from opdt.objectives import words_of
+from opdt.objectives import Objective, words_of
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
 from opdt.rules.rule_json import read_info
@@ -175,10 +176,10 @@ class SearchProgress:
     Pass it as `progress` of a `Budget`, and use it as a context, at whose end the bar vanishes.
     """
 
-    def __init__(self, objective: str = "vi") -> None:
+    def __init__(self, objective: str | Objective = "vi") -> None:
         self._console = stderr()
         self._bar: Any = None
-        self._name = "rows" if objective == "coverage" else words_of(objective).name
+        self._name = words_of(objective).name
 
     def __enter__(self) -> Self:
         return self
@@ -200,9 +201,9 @@ class SearchProgress:
         if self._bar is None:
             self._start()
         words = _where(progress)
-        if progress.value > float("-inf"):
+        if math.isfinite(progress.value):
             words += f"{self._name} {format_count(progress.value)}"
-        if progress.bound < float("inf"):
+        if math.isfinite(progress.bound):
             words += f", bound {format_count(progress.bound)}, gap {format_count(progress.gap)}"
         words += f"  {format_seconds(progress.seconds)}"
         self._bar.update(self._bar.task_ids[0], completed=progress.done, words=words)

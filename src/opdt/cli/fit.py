@@ -117,8 +117,13 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     limit = settings["time_limit"]
     clock = Budget(time_limit=limit).start()
     source = open_data(data, asked.text.marks)
-    table = asked.columns.table(source, asked.target, asked.rule.kept)
+    own = asked.aim.own
+    table = asked.columns.table(source, asked.target, own, asked.rule.kept)
     left = None if limit is None else max(0.0, clock.remaining())
+    if own is not None:
+        problem = asked.aim.problem(source, asked.target, table, asked.rule, settings["max_depth"])
+        run = {name: settings[name] for name in ("n_jobs", "bar", "engine")}
+        return solve(problem, time_limit=left, **run), problem.table
     solution = solve(
         table,
         label=asked.aim.of_table(table),
@@ -149,15 +154,12 @@ def _fit_pieces(
     return solution, class_table(solution)
 
 
-def _said(objective: Any) -> Any:
-    return objective if isinstance(objective, str) else objective.to_dict()
-
-
 def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
     """Write the rule with what is known about it, to a file or (for '-') to the terminal."""
     import json
 
     import opdt
+    from opdt.cli.aim import written
     from opdt.cli.console import stderr
     from opdt.rules import rule_to_dict, write_rule
 
@@ -165,7 +167,7 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         stderr().print("there is no rule, so none is written.", soft_wrap=True)
         return
     info: dict[str, Any] = {
-        "objective": _said(solution.objective),
+        "objective": written(solution.objective),
         "value": solution.value,
         "bound": solution.bound,
         "status": str(solution.status),
@@ -178,6 +180,10 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         "engine": solution.engine,
         "opdt": opdt.__version__,
     }
+    if solution.account is not None:
+        info["account"] = solution.account.to_dict()
+    if not isinstance(solution.objective, str):
+        del info["w"]
     if solution.plan is not None:
         info["columns"] = solution.plan.to_list()
     if str(path) == "-":

@@ -17,6 +17,7 @@ from opdt.cli import options as opt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from opdt.objectives import Objective
     from opdt.table import Plan, Source, Table
 
 
@@ -74,11 +75,20 @@ class ColumnOptions:
     role: opt.Roles = None
     missing: opt.Missing = None
 
-    def table(self, source: Source, target: str, keep: Sequence[str] = ()) -> Table:
-        """The table of a file's columns; those to `keep` are kept even if they are no features."""
+    def table(
+        self,
+        source: Source,
+        target: str,
+        objective: Objective | None = None,
+        keep: Sequence[str] = (),
+    ) -> Table:
+        """The table of a file's columns.
+
+        Those that an objective names are no features; those to `keep` are kept all the same.
+        """
         from opdt.cli.source import build_table
 
-        return build_table(source, target, self.role, self.missing, keep=keep)
+        return build_table(source, target, self.role, self.missing, objective=objective, keep=keep)
 
 
 @dataclass(frozen=True)
@@ -199,6 +209,7 @@ class Parts:
         text: TextOptions,
         columns: ColumnOptions,
         more: UnseenOptions,
+        objective: Objective | None = None,
         keep: Sequence[str] = (),
     ) -> Parts:
         """The rows of a file. What a column is, all of them decide, not those left by chance."""
@@ -207,8 +218,9 @@ class Parts:
 
         frame = read_data(data, text.marks)
         rows, unseen = part_rows(frame, more.hold_out, more.seed)
-        plan = columns.table(open_source(frame), target).plan
+        plan = columns.table(open_source(frame), target, objective).plan
         if more.test is not None:
             unseen = read_data(more.test, text.marks)
         source = open_source(rows)
-        return cls(source, build_table(source, target, plan=plan, keep=keep), plan, unseen)
+        table = build_table(source, target, plan=plan, objective=objective, keep=keep)
+        return cls(source, table, plan, unseen)

@@ -11,6 +11,7 @@ DATA = "The data"
 KNOWN = "What you know"
 WANTED = "What the rule must meet"
 UNSEEN = "Rows the rule has not seen"
+WORTH = "What rows are worth"
 
 # Text, as paths would fold the slashes of an address and of a query.
 Data = Annotated[
@@ -31,7 +32,10 @@ Files = Annotated[
     ),
 ]
 Target = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Column that holds the class of each row.")
+    str,
+    typer.Option(
+        metavar="COLUMN", help="Column that holds the class of each row, or its number ('mean')."
+    ),
 ]
 Depth = Annotated[
     int | None,
@@ -47,8 +51,42 @@ Objective = Annotated[
     str | None,
     typer.Option(
         metavar="WHAT",
-        help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'f1', "
-        "'wracc', 'youden', 'chi2', 'gini', 'mcc', 'odds_ratio' or 'lift'.",
+        help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'money', "
+        "'mean', 'f1', 'wracc', 'youden', 'chi2', 'gini', 'mcc', 'odds_ratio' or 'lift'.",
+    ),
+]
+Benefit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="With 'money': what a row of the class brings, a number or a column.",
+        rich_help_panel=WORTH,
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="With 'money': what a row of another class costs, a number or a column.",
+        rich_help_panel=WORTH,
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="With 'mean': the largest sum of (target - X); the highest mean if left out.",
+        rich_help_panel=WORTH,
+    ),
+]
+Low = Annotated[
+    bool,
+    typer.Option("--low", help="With 'mean': where the target is low.", rich_help_panel=WORTH),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="Unit of amounts or of the target: 'EUR'.", rich_help_panel=WORTH
     ),
 ]
 Paper = Annotated[

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from opdt.analysis.demands import DemandPath
     from opdt.analysis.frontier import ParetoFrontier
     from opdt.analysis.path import WeightPath
+    from opdt.problem import Problem
     from opdt.table import Plan
     from opdt.verdict import Verdict
 
@@ -62,7 +63,8 @@ ByWhat = Annotated[
     typer.Option(
         metavar="WHAT",
         help="'precision' for each minimum coverage (the default), 'coverage' for each minimum "
-        "precision, or 'vi' for every price of an error.",
+        "precision, 'vi' for every price of an error, 'mean' for every threshold, or 'money' for "
+        "every price of the cost.",
         rich_help_panel=RANGE,
     ),
 ]
@@ -80,6 +82,10 @@ def path(
     more: UnseenOptions,
     depth: opt.Depth = None,
     label: opt.Wanted = None,
+    benefit: opt.Benefit = None,
+    cost: opt.Cost = None,
+    low: opt.Low = False,
+    unit: opt.Unit = None,
     rule: RuleOptions,
     columns: ColumnOptions,
     text: TextOptions,
@@ -96,12 +102,22 @@ def path(
     With --objective vi: the best rule of every price of an error, from 1 to infinity.
     """
     from opdt.cli.console import notes, show_columns, stderr, stdout
+    from opdt.errors import InputError
 
-    aim = Aim(objective, None, label, paper)
+    aim = Aim(objective, None, label, paper, benefit, cost, None, low, unit)
+    if aim.own is not None:
+        for option, given in (("--frontier", frontier), ("--w-max", w_max), ("--plot", plot),
+                              ("--test", more.test), ("--hold-out", more.hold_out)):  # fmt: skip
+            if given:
+                raise InputError(f"'{option}' is not there for '--objective {objective}'; drop it.")
+        with notes(shown=not run.quiet, columns=False):
+            rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
+            problem = aim.problem(rows.source, target, rows.table, rule, depth)
+            return _worth(problem, run, engine, json_out, data)
     kind = _kind(aim, rule.limits, frontier=frontier, w_max=w_max)
     only_json = _check_outputs(json_out, plot, data)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more, rule.kept)
+        rows = Parts.read(data, target, text, columns, more, keep=rule.kept)
         found = _trace(
             rows.table,
             kind,
@@ -128,6 +144,42 @@ def path(
     if plot is not None:
         _draw(plot, found, held)
     return _exit_code(found)
+
+
+def _worth(problem: Problem, run: RunOptions, engine: str, json_out: Path | None, data: str) -> int:
+    """List the best rules of an objective that says what rows are worth."""
+    import json
+
+    from rich.text import Text
+
+    from opdt.analysis.worth_path import worth_path
+    from opdt.cli.console import stdout
+    from opdt.cli.group import INTERRUPTED, NO_RULE
+    from opdt.solution import StopReason
+
+    only_json = _check_outputs(json_out, None, data)
+    found = worth_path(problem, engine=engine, time_limit=run.time_limit, n_jobs=run.jobs)
+    if not only_json:
+        stdout().print(Text(str(found)), soft_wrap=True)
+        if not found.complete:
+            stdout().print(Text(f"not finished ({found.stopped_by})", "yellow"))
+    if json_out is not None:
+        columns = found.columns()
+        lines = [
+            dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
+        ]
+        content = {
+            "objective": found.objective.to_dict(), "along": found.name, "rules": lines,
+            "complete": found.complete,
+        }  # fmt: skip
+        text = json.dumps(content, indent=2, ensure_ascii=False)
+        if only_json:
+            typer.echo(text)
+        else:
+            json_out.write_text(text + "\n", encoding="utf-8")
+    if found.stopped_by is StopReason.INTERRUPTED:
+        return INTERRUPTED
+    return 0 if any(each.rule is not None for each in found) else NO_RULE
 
 
 def _check_outputs(json_out: Path | None, plot: Path | None, data: str) -> bool:

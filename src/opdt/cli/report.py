@@ -55,7 +55,7 @@ def report(
 
     check_output("--out", out, data)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more, rule.kept)
+        rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
         settings = {
             "max_depth": depth,
             **aim.settings(rule.limits),
@@ -63,7 +63,11 @@ def report(
             **rule.shape(),
             "constraints": rule.demands(rows.table.names),
         }
-        solution = solve(rows.table, **run.limits, **settings)
+        if aim.own is None:
+            solution = solve(rows.table, **run.limits, **settings)
+        else:
+            problem = aim.problem(rows.source, target, rows.table, rule, depth)
+            solution = solve(problem, **run.limits)
         tested = () if rows.unseen is None else (open_source(rows.unseen), target)
         with working("other prices, tests and pictures …", shown=not run.quiet):
             page = make_report(

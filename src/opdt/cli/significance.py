@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from opdt.analysis.permutation import PermutationTest
     from opdt.analysis.repeats import RepeatProgress
     from opdt.analysis.stability import Stability
+    from opdt.objectives import Estimate
     from opdt.table import Table
 
 EVIDENCE = "The evidence"
@@ -121,18 +122,25 @@ def significance(
         aim = for_listing(aim)
     asked = aim.settings(rule.limits)
     with notes(shown=not quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more, rule.kept)
+        rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
+        if aim.own is None:
+            asked |= {
+                "max_depth": depth,
+                "label": aim.of_table(rows.table),
+                **rule.shape(),
+                "constraints": rule.demands(rows.table.names),
+            }
+            searched: Any = rows.table
+        else:
+            asked, searched = {}, aim.problem(rows.source, target, rows.table, rule, depth)
         found = Gathered(
             rows.table,
+            searched,
             seed=more.seed,
             bar=not quiet,
             n_jobs=jobs,
             time_limit=time_limit if time_limit is None or not bootstraps else time_limit / 2,
-            max_depth=depth,
             **asked,
-            label=aim.of_table(rows.table),
-            **rule.shape(),
-            constraints=rule.demands(rows.table.names),
         )
         if every:
             return found.list_all(permutations, strata, alpha, limit, json_out, quiet=quiet)
@@ -150,11 +158,14 @@ class Gathered:
 
     test: PermutationTest
     stability: Stability | None = None
-    holdout: HoldoutReport | None = None
+    holdout: HoldoutReport | Estimate | None = None
     claim: Claim
 
-    def __init__(self, table: Table, *, seed: int, bar: bool, **settings: Any) -> None:
-        self._table, self._seed, self._bar, self._settings = table, seed, bar, settings
+    def __init__(
+        self, table: Table, searched: Any, *, seed: int, bar: bool, **settings: Any
+    ) -> None:
+        self._table, self._searched = table, searched  # the table, or a problem of its rows
+        self._seed, self._bar, self._settings = seed, bar, settings
 
     def gather(
         self,
@@ -173,7 +184,7 @@ class Gathered:
 
         with progress_bar("shuffling the classes", shown=self._bar) as tell:
             self.test = permutation_test(
-                self._table,
+                self._searched,
                 n_permutations=permutations,
                 strata=strata,
                 alpha=alpha,
@@ -185,14 +196,18 @@ class Gathered:
         if bootstraps and rule is not None and not self._interrupted:
             with progress_bar("drawing the rows anew", shown=self._bar) as tell:
                 self.stability = stability(
-                    self._table,
+                    self._searched,
                     n_bootstrap=bootstraps,
                     seed=self._seed,
                     progress=tell,
                     **self._settings,
                 )
         if unseen is not None and rule is not None:
-            self.holdout = holdout_report(rule, unseen, target)
+            own = self.test.solution.objective
+            if isinstance(own, str):
+                self.holdout = holdout_report(rule, unseen, target)
+            else:
+                self.holdout = holdout_report(rule, unseen, target, objective=own)
         self.claim = claim(test=self.test, holdout=self.holdout)
 
     def list_all(
@@ -217,8 +232,8 @@ class Gathered:
 
         with progress_bar("shuffling the classes", shown=self._bar) as tell:
             found = significant_rules(
-                self._table, n_permutations=permutations, strata=strata, alpha=alpha, limit=limit,
-                seed=self._seed, progress=tell, **self._settings,
+                self._searched, n_permutations=permutations, strata=strata, alpha=alpha,
+                limit=limit, seed=self._seed, progress=tell, **self._settings,
             )  # fmt: skip
         console = stdout()
         console.print(Text(found.facts() if quiet else str(found)), soft_wrap=True)
@@ -282,10 +297,12 @@ class Gathered:
 
     def _facts(self, w: float) -> dict[str, Any]:
         import opdt
+        from opdt.analysis.intervals import HoldoutReport
+        from opdt.cli.aim import written
 
         test, stable, held = self.test, self.stability, self.holdout
         facts: dict[str, Any] = {
-            "objective": test.solution.objective,
+            "objective": written(test.solution.objective),
             "value": test.value,
             "bound": test.solution.bound,
             "status": str(test.solution.status),
@@ -308,13 +325,18 @@ class Gathered:
                 "same_form": stable.same_form,
                 "same_features": stable.same_features,
                 "left_out_precision": stable.left_out_precision,
+                "left_out_worth": stable.left_out_worth,
             }
         if held is not None:
             facts |= {
                 "held_out_rows": held.n_rows,
                 "held_out_covered": held.covered,
-                "held_out_correct": held.correct,
             }
+            if isinstance(held, HoldoutReport):
+                facts["held_out_correct"] = held.correct
+            else:
+                low, high = held.interval
+                facts |= {"held_out_mean": held.inside, "held_out_low": low, "held_out_high": high}
         # JSON has no word for a share of nothing
         return {name: None if value != value else value for name, value in facts.items()}
 

@@ -7,6 +7,7 @@ from typing import Any
 from opdt.cli.console import SearchProgress
 from opdt.cli.group import INTERRUPTED, NO_RULE
 from opdt.discovery import discover
+from opdt.problem import Problem
 from opdt.solution import Budget, Solution, StopReason
 
 
@@ -20,7 +21,8 @@ def solve(
     **settings: Any,
 ) -> Solution:
     """The solution of a table or of partitions, with a progress bar where that makes sense."""
-    with SearchProgress(settings.get("objective", "vi")) as progress:
+    objective = data.best_in if isinstance(data, Problem) else settings.get("objective", "vi")
+    with SearchProgress(objective) as progress:
         budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
         return discover(data, y, budget=budget, **settings)
 

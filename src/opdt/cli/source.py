@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from opdt.errors import InputError
 
 if TYPE_CHECKING:
+    from opdt.objectives import Objective
     from opdt.table import Plan, Source, Table
 
 STDIN = "-"
@@ -95,18 +96,22 @@ def build_table(
     role: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     plan: Plan | None = None,
+    objective: Objective | None = None,
     keep: Sequence[str] = (),
 ) -> Table:
-    """The table of a file's columns; those of a plan are read as it says."""
+    """The table of a file's columns; those of a plan are read as it says.
+
+    Columns that an objective names are no features.
+    """
     from opdt.problem.arguments import resolve_table
 
-    names = [name for name in source.names if name != target]
-    if plan is None:
-        roles: Any = roles_of(names, role)
-        cells = missing_of(names, missing)
-        table = resolve_table(source, target, None, roles, missing=cells, keep=keep)
-    else:
-        table = resolve_table(source, target, None, plan, keep=keep)
+    apart = set() if objective is None else set(objective.columns.values())
+    names = [name for name in source.names if name != target and name not in apart]
+    roles: Any = roles_of(names, role) if plan is None else plan
+    cells = missing_of(names, missing) if plan is None else None
+    table = resolve_table(
+        source, target, None, roles, missing=cells, objective=objective, keep=keep
+    )
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")
     if all(column.n_values == 0 for column in table.columns):

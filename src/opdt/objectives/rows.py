@@ -81,7 +81,13 @@ class BoundRows:
         if is_finite(given):
             return np.full(self.n_rows, float(given))
         what = f"'{argument}' (column {given!r})" if isinstance(given, str) else f"'{argument}'"
-        raw = as_numeric(self.cells(argument, given), what)
+        try:
+            raw = as_numeric(self.cells(argument, given), what)
+        except BadRows as error:
+            raise InputError(
+                f"{error.before} (first at row {error.row}), but numbers are needed; name another "
+                "column, or clean it."
+            ) from None
         if raw.missing is not None:
             raise BadRows(f"{what} is missing", raw.missing, "; fill the cells or drop the rows.")
         if raw.values.dtype.kind == "M":

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from opdt.counts import ratio
 from opdt.errors import InputError
+from opdt.objectives import Objective, TargetKind
+from opdt.problem import Problem
 from opdt.report.content import wrong_rows
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.metrics import RuleReport, rule_report
@@ -18,6 +20,7 @@ from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures
 from opdt.report.rows import ReportRows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
+from opdt.report.worth import claims_of_worth, problem_of, worth_of
 from opdt.rules import Rule
 from opdt.rules.counting import Stage, rule_funnel
 from opdt.solution import Solution
@@ -126,8 +129,13 @@ def report(
         table = Table.build(source, y, **asked_for, warn=False)
         return Report(several_context(model, several, table, parts, title))
     subject = Subject.of(model, settings)
-    roles = subject.solution.plan or subject.settings.get("roles")
-    table = Table.build(source, y, roles=roles, warn=False)
+    own = subject.solution.objective
+    problem = problem_of(subject, source, y) if isinstance(own, Objective) else None
+    if problem is None:
+        roles = subject.solution.plan or subject.settings.get("roles")
+        table = Table.build(source, y, roles=roles, warn=False)
+    else:
+        table = problem.table
     context: dict[str, Any] = _head(subject, title) | data_of(table, subject.solution.plan)
     context |= {
         "settings": asked(subject.settings, subject.solution),
@@ -137,10 +145,15 @@ def report(
         "verdict": None,
         "several": None,
         "path": None,
+        "worth_stages": [],
         "exports": [],
     }
     if subject.rule is None:
         return Report(context)
+    if problem is not None:
+        context |= _worth(subject, problem, parts, rows)
+        context |= claims_of_worth(subject, problem, parts, permutations, test)
+        return Report(context | _rule_of(subject) | {"exports": exports_of(subject.rule)})
     numbers = [rule_report(subject.rule, part.source, part.labels, subject.w) for part in parts]
     segments: Any = ()
     if path:
@@ -149,14 +162,39 @@ def report(
     if subject.solution.objective != "vi":  # the last card is the VI, which nobody asked for
         context["cards"] = context["cards"][:-1]
     context |= claims_of(subject, table, parts, permutations, test)
+    context |= _rule_of(subject)
     context |= {
-        "english": subject.rule.to_english(),
-        "rule_lines": rule_lines(subject.solution),
-        "label": str(subject.rule.label),
         "pictures": pictures_of(subject, parts, segments),
         "exports": exports_of(subject.rule),
     }
     return Report(context)
+
+
+def _rule_of(subject: Subject) -> dict[str, Any]:
+    """The rule in words."""
+    assert subject.rule is not None
+    return {
+        "english": subject.rule.to_english(),
+        "rule_lines": rule_lines(subject.solution),
+        "label": str(subject.rule.label),
+    }
+
+
+def _worth(
+    subject: Subject, problem: Problem, parts: Sequence[ReportRows], rows: int
+) -> dict[str, Any]:
+    """Numbers and pictures where an objective says what rows are worth."""
+    objective, rule = problem.best_in, subject.rule
+    assert isinstance(objective, Objective)
+    assert rule is not None
+    context: dict[str, Any] = {"stages": [], "confusion": [], "wrongs": [], "pictures": []}
+    worth = worth_of(rule, objective, parts)
+    if objective.target is TargetKind.CLASSES:
+        numbers = [rule_report(rule, part.source, part.labels, subject.w) for part in parts]
+        context |= _numbers(rule, parts, numbers, rows)
+        context["pictures"] = pictures_of(subject, parts, ())
+        worth["cards"] += [context["cards"][0], context["cards"][2]]
+    return context | worth
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,14 @@ class ReportRows:
     labels: Sequence[Any]
     on: str
     target: str | None  # the column of the source that holds the labels
+    y: Any = None  # as it was given
 
     @classmethod
     def of(cls, source: Source, y: Any, on: str) -> ReportRows:
         """The rows of a source and their labels."""
         if isinstance(y, str):
-            return cls(source, raw_column(source, y)[0].tolist(), on, y)
-        return cls(source, np.asarray(y).tolist(), on, None)
+            return cls(source, raw_column(source, y)[0].tolist(), on, y, y)
+        return cls(source, [] if y is None else np.asarray(y).tolist(), on, None, y)
 
     def of_class(self, label: Any) -> NDArray[np.bool_]:
         """Which rows are of the class, shape (n_rows,)."""
@@ -43,7 +44,7 @@ class ReportRows:
 
 def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[ReportRows]:
     """The rows that a rule was found on, and those it has not seen if there are any."""
-    if (X_test is None) != (y_test is None):
+    if y is not None and (X_test is None) != (y_test is None):
         raise InputError("'X_test' and 'y_test' belong together; give both or neither.")
     parts = [ReportRows.of(source, y, TRAIN)]
     if X_test is not None:
@@ -54,12 +55,13 @@ def parts_of(source: Source, y: Any, X_test: Any, y_test: Any) -> list[ReportRow
 def data_of(table: Table, plan: Plan | None = None) -> dict[str, Any]:
     """What a page says of the data; `plan` is that of columns that the table may lack."""
     plan = plan or table.plan
-    classes = ", ".join(f"{name}: {n:,}" for name, n in class_counts(table))
+    counts = class_counts(table)
+    classes = ", ".join(f"{name}: {n:,}" for name, n in counts)
+    of_classes = f" Rows of each class: {classes}." if len(counts) > 1 else ""
     missing = sum(column.has_missing for column in table.columns)
     cells = f"{missing} of the columns have missing values" if missing else "no missing values"
     return {
-        "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}. "
-        f"Rows of each class: {classes}.",
+        "data_line": f"{table.n_rows:,} rows, {table.n_features:,} columns; {cells}.{of_classes}",
         "columns": summarise(table),
         "plan": plan.rows(),
         "plan_line": plan.summary(),

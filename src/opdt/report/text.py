@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opdt.objectives import words_of
+from opdt.objectives import Objective, words_of
 from opdt.objectives.measures import measure_named
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
@@ -61,6 +61,8 @@ def rule_lines(solution: Solution) -> list[str]:
             return [_NO_RULE[Status.INFEASIBLE]]
         if measure_named(solution.objective) and solution.status is Status.NO_PATTERN:
             return [f"No pattern: no rule {words_of(solution.objective).nothing}."]
+        if isinstance(solution.objective, Objective) and solution.status is Status.NO_PATTERN:
+            return ["No pattern: no rule covers rows that are worth anything together."]
         return [_NO_RULE[solution.status]]
     conditions = [str(condition) for condition in solution.rule.conditions] or ["(any row)"]
     words = ["IF  ", *["AND "] * (len(conditions) - 1)]
@@ -76,14 +78,31 @@ def solution_facts(
     `verdict` is one that more is known for than the training rows say.
     """
     facts = []
-    if solution.rule is not None:
-        facts = _shares(solution, solution.rule, table, w)
+    own = isinstance(solution.objective, Objective)
+    if solution.rule is not None and own:
+        facts = _worth(solution, table)
+    if solution.rule is not None and len(table.classes) > 1:
+        facts += _shares(solution, solution.rule, table, w)
     return [
         *facts,
         ("status", proof(solution)),
         *verdict_facts(solution.verdict if verdict is None else verdict),
         ("time", f"{format_seconds(solution.seconds)} (engine {solution.engine})"),
     ]
+
+
+def _worth(solution: Solution, table: Table) -> list[tuple[str, str]]:
+    """What the rule is worth, in the objective's words."""
+    words = words_of(solution.objective)
+    facts = [(words.name, words.show(solution.value))]
+    if solution.account is not None:
+        facts.append(("the rule", str(solution.account)))
+    if len(table.classes) == 1:
+        total = table.n_rows if table.weights is None else float(table.weights.sum())
+        share = format_share(solution.covered / total)
+        rows = f"{format_count(solution.covered)} of {format_count(total)} rows"
+        facts.append(("coverage", f"{share}  ({rows})"))
+    return facts
 
 
 def verdict_facts(verdict: Verdict | None) -> list[tuple[str, str]]:
