@@ -1,11 +1,12 @@
-"""opdt beside pysubgroup on the fifteen datasets: what is reached, what is proven, how long.
+"""opdt beside pysubgroup and RuleKit on the fifteen datasets: value, proof and time.
 
     python benchmarks/subgroups.py --python /path/to/python
 
-The other Python has pysubgroup (it needs an older NumPy than opdt, so it has an environment of
-its own). Both look for the best rule of two conditions for the rarer class. pysubgroup searches
+The other Python has pysubgroup, which needs an older NumPy than opdt, and rulekit, which needs
+Java. Both look for the best rule of two conditions for the rarer class. pysubgroup searches
 intervals between quantiles of numeric columns (`--bins`, 5 is its default), opdt every threshold.
-The value of a subgroup is computed again here, from the rows that it covers.
+RuleKit grows rules for WRAcc greedily; the best of its rules counts. All values are computed again
+here, from the rows that are covered.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ import numpy as np
 from opdt import datasets, discover
 from opdt.objectives.measures import ClassTotals, measure_named
 
-CHILD = Path(__file__).parent / "rivals" / "run_pysubgroup.py"
+RIVALS = Path(__file__).parent / "rivals"
 
 
 class Rival:
     """A process of the other Python that answers one question a line."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, script: str) -> None:
         self._child = subprocess.Popen(
-            [python, "-W", "ignore", str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True,
+            [python, "-W", "ignore", str(RIVALS / script)], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )  # fmt: skip
 
     def ask(self, **asked: Any) -> dict[str, Any]:
@@ -54,10 +55,11 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=2)
     asked = parser.parse_args()
     bins = [int(number) for number in asked.bins.split(",")]
-    rival = Rival(asked.python)
-    titles = [f"pysubgroup, {n} bins" for n in bins]
+    subgroups = Rival(asked.python, "run_pysubgroup.py")
+    grown = Rival(asked.python, "run_rulekit.py")
+    titles = [*(f"pysubgroup, {n} bins" for n in bins), "RuleKit"]
     print("| dataset | measure | opdt | s |", " | ".join(f"{t} | s" for t in titles), "|")
-    print("|---|---|---|---|" + "---|---|" * len(bins))
+    print("|---|---|---|---|" + "---|---|" * len(titles))
     for name in datasets.names():
         data = datasets.load(name)
         y = np.asarray(data.y)
@@ -67,19 +69,30 @@ def main() -> None:
             path = Path(folder) / "data.csv"
             data.X.assign(the_class=np.where(y == label, "yes", "no")).to_csv(path, index=False)
             for measure in asked.measures.split(","):
+                question = {
+                    "data": str(path), "target": "the_class", "label": "yes", "measure": measure,
+                    "depth": asked.depth,
+                }  # fmt: skip
                 discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
                 started = time.perf_counter()
                 found = discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
                 seconds = time.perf_counter() - started
                 cells = [f"{found.value:.4f} ({found.status})", f"{seconds:.2f}"]
                 for number in bins:
-                    other = rival.ask(
-                        data=str(path), target="the_class", label="yes", measure=measure,
-                        depth=asked.depth, bins=number,
-                    )  # fmt: skip
+                    other = subgroups.ask(**question, bins=number)
                     cells += [f"{_value(measure, other['covered'], y == label):.4f}"]
                     cells += [f"{other['seconds']:.2f}"]
+                cells += _grown(grown, question, y == label)
                 print("|", " | ".join([name, measure, *cells]), "|", flush=True)
+
+
+def _grown(rival: Rival, question: dict[str, Any], right: np.ndarray) -> list[str]:
+    """The best of RuleKit's rules, where it has the measure."""
+    if question["measure"] != "wracc":
+        return ["–", "–"]
+    found = rival.ask(**question)
+    values = [_value("wracc", rows, right) for rows in found["covered"]]
+    return [f"{max(values, default=0.0):.4f}", f"{found['seconds']:.2f}"]
 
 
 def _value(measure: str, covered: list[int], right: np.ndarray) -> float:
