@@ -7,7 +7,7 @@ import pytest
 
 from opdt import VI, InputError, Mean, Money, Problem, UnsupportedProblem, discover, top_rules
 from opdt.objectives import Account, read_objective, words_of
-from opdt.objectives.evidence import Spread
+from opdt.objectives.evidence import Spread, log_chance_of_classes
 
 X = {"age": [25, 31, 47, 52, 60, 64], "sum": [10, 20, 30, 40, 50, 60]}
 Y = ["well", "well", "ill", "well", "ill", "ill"]
@@ -171,3 +171,28 @@ def test_rules_in_noise_are_not_called_supported():
         found = discover(table, rng.normal(size=60), max_depth=1, objective=Mean(threshold=0))
         supported += found.verdict is not None and found.verdict.level == "supported"
     assert supported <= 5  # 2 are to be expected at most
+
+
+def test_amounts_that_rules_may_use_are_no_evidence_about_classes():
+    rng = np.random.default_rng(2)
+    supported = 0
+    for _ in range(40):
+        amount = rng.exponential(100, 80).round(2)
+        table = {"amount": amount, "age": rng.integers(18, 80, 80)}
+        fraud = np.where(rng.random(80) < 0.3, "yes", "no")
+        money = Money(benefit=amount, cost=30)
+        found = discover(table, fraud, label="yes", max_depth=1, objective=money)
+        supported += found.verdict is not None and found.verdict.level == "supported"
+    assert supported <= 5  # 2 are to be expected at most
+
+
+def test_classes_dealt_out_are_worth_no_more_than_the_bound_says():
+    rng = np.random.default_rng(3)
+    extra, right = rng.exponential(1, 40), np.arange(200) < 60
+    sums = np.array([extra[rng.permutation(right)[:40]].sum() for _ in range(4000)])
+    for level in (0.5, 0.1, 0.01):
+        edge = float(np.quantile(sums, 1 - level))
+        share = float((sums >= edge).mean())
+        bound = log_chance_of_classes(extra, 0.3, edge)
+        assert np.log(share) <= bound + 3 / np.sqrt(4000 * share)
+        assert bound < 0 or level == 0.5

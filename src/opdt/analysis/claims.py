@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from opdt.analysis.intervals import HoldoutReport
 from opdt.analysis.permutation import PermutationTest
 from opdt.errors import InputError
-from opdt.objectives import Estimate, Objective, words_of
+from opdt.objectives import Estimate, Objective, TargetKind, words_of
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
 from opdt.verdict import Verdict, format_p_value, judge
@@ -115,7 +115,8 @@ def _chance(solution: Solution, test: PermutationTest | None) -> str:
     """What the permutation test says."""
     if test is None:
         return ""
-    own = isinstance(solution.objective, Objective)
+    objective = solution.objective
+    own = isinstance(objective, Objective) and objective.target is not TargetKind.CLASSES
     dealt = "what rows are worth is" if own else "the classes are"
     what = "what a row is worth" if own else "the class"
     where = " within the strata" if test.n_strata > 1 else ""

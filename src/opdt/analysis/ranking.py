@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from opdt.analysis.counts import Judged, frame_of, text_table
-from opdt.objectives import Objective, TargetKind, words_of
+from opdt.objectives import Objective, ObjectiveGains, TargetKind, words_of
 from opdt.objectives.words import plain
 from opdt.problem import CodedRule, Measure, Problem
 from opdt.problem.evidence import evidence_of, evidence_of_measure
@@ -175,6 +175,8 @@ def rank_rules(
 
 def _evidence(problem: Problem, rule: CodedRule, measure: Measure) -> Evidence:
     """Of ten thousand rules nobody wants to count the rows again, unless weights hide them."""
-    if problem.table.weights is not None:
+    gains = problem.objective
+    by_rows = isinstance(gains, ObjectiveGains) and gains.chance_by_rows
+    if by_rows or problem.table.weights is not None:
         return evidence_of(problem, rule)
     return evidence_of_measure(problem, rule.label, measure)

@@ -51,7 +51,7 @@ class Shuffler:
         follow = _resolve_follow(problem.table, weights_follow)
         shuffler = cls(problem, seed, _resolve_strata(problem.table, strata), follow)
         if not shuffler._has_effect():
-            alike = isinstance(problem.objective, ObjectiveGains)
+            alike = len(problem.table.classes) == 1
             if alike and shuffler.n_strata == 1:
                 raise InputError(
                     "all rows are worth the same, so that there is nothing to permute."
@@ -91,7 +91,7 @@ class Shuffler:
     def _has_effect(self) -> bool:
         labels: NDArray[Any] = self.problem.table.labels
         objective = self.problem.objective
-        if isinstance(objective, ObjectiveGains):
+        if isinstance(objective, ObjectiveGains) and not objective.chance_by_rows:
             labels = objective.worth
         pairs = np.unique(np.stack([self.strata, labels]), axis=1)
         return int(pairs.shape[1]) > self.n_strata

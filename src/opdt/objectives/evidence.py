@@ -9,14 +9,27 @@ of their sum is at most that of N draws with replacement, so that Chernoff's bou
 the inner mean over all n worths x, which are known. Any t gives a true bound; nothing is assumed
 about how the worths are distributed. The rows that are not covered bound the same event.
 
+Where rows have classes and each its own amounts, worths must not be dealt out: amounts may be known
+to the rules, and large ones make large sums of either sign. There the classes are dealt, and the
+amounts stay. A row that is worth -c, and a more if it is of the class, adds to the sum what chance
+gives it; the indicators of a class dealt to rows are negatively associated (Joag-Dev and Proschan
+1983), so that for a >= 0 the moment generating function is at most the product over the rows:
+
+    log P(sum of a over rows of the class >= s)
+        <=  min over t >= 0 of (sum of log(1 - p + p exp(t a)) - t s),   p the share of the class.
+
 References
 ----------
+Joag-Dev, K. and Proschan, F. (1983). Negative association of random variables, with applications.
+Annals of Statistics 11, 286–295.
+
 Hoeffding, W. (1963). Probability inequalities for sums of bounded random variables. Journal of the
 American Statistical Association 58, 13–30. (Theorem 4.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,15 +52,18 @@ class GainEvidence(Evidence):
     log_one : float
         The logarithm of what the probability is at most that chance does as well.
     mean, overall : float
-        What a covered row is worth, and what a row is worth, both on average.
+        What a covered row is worth on average, and what it would be by chance.
     told : str
         That in the objective's own words.
+    shuffled : str
+        What chance is, in words.
     """
 
     log_one: float = 0.0
     mean: float = 0.0
     overall: float = 0.0
     told: str = ""
+    shuffled: str = "what rows are worth is shuffled"
 
     @property
     def said(self) -> str:
@@ -56,7 +72,7 @@ class GainEvidence(Evidence):
 
     @property
     def advantage(self) -> float:
-        """How much more a covered row is worth than any row."""
+        """How much more a covered row is worth than by chance."""
         return self.mean - self.overall
 
     @property
@@ -77,7 +93,7 @@ class GainEvidence(Evidence):
     @property
     def dealt(self) -> str:
         """What a permutation test shuffles, in words."""
-        return "what rows are worth is shuffled"
+        return self.shuffled
 
     def log_chance(self) -> float:
         """See the head of this module."""
@@ -114,16 +130,53 @@ class Spread:
 
 def _least(places: Floats, shares: Floats, far: float) -> float:
     """The least of log mean exp(t x) - t far over some t >= 0: an upper bound for every t."""
-    steps = np.geomspace(1e-4, 1e4, STEPS)
-    for _ in range(2):
+
+    def logs(steps: Floats) -> Floats:
         exponents = steps[:, None] * (places - far)[None, :]
         top = exponents.max(axis=1)
-        logs = top + np.log(np.exp(exponents - top[:, None]) @ shares)
-        at = int(logs.argmin())
+        out: Floats = top + np.log(np.exp(exponents - top[:, None]) @ shares)
+        return out
+
+    return _smallest(logs)
+
+
+def log_chance_of_classes(extra: Floats, share: float, total: float) -> float:
+    """The logarithm of a bound on the chance that rows of a class are worth so much more together.
+
+    Parameters
+    ----------
+    extra : ndarray of float64
+        What each covered row is worth more if it is of the class; not negative.
+    share : float
+        That of the class in all rows.
+    total : float
+        The sum of `extra` over the covered rows of the class.
+    """
+    scale = float(extra.max(initial=0.0))
+    if not scale or total <= share * float(extra.sum()):
+        return 0.0
+    n_rows, far = len(extra), total / scale
+    places, shares = _few(*np.unique(extra / scale, return_counts=True))
+
+    def logs(steps: Floats) -> Floats:
+        # log(1 - share + share × exp(t a)), without an overflow; convex in a, as `_few` asks for.
+        each = np.logaddexp(np.log1p(-share), np.log(share) + steps[:, None] * places[None, :])
+        out: Floats = n_rows * (each @ shares) - steps * far
+        return out
+
+    return min(0.0, _smallest(logs))
+
+
+def _smallest(logs: Callable[[Floats], Floats]) -> float:
+    """The least value over some t > 0, first on a coarse grid and then around its best."""
+    steps = np.geomspace(1e-4, 1e4, STEPS)
+    for _ in range(2):
+        values = logs(steps)
+        at = int(values.argmin())
         low, high = steps[max(0, at - 1)], steps[min(STEPS - 1, at + 1)]
         steps = np.geomspace(low, high, STEPS)
     # What sums of floats may be off is far below this.
-    return float(logs[at]) + 1e-9
+    return float(values[at]) + 1e-9
 
 
 def _few(places: Floats, counts: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -138,6 +138,9 @@ class ObjectiveGains(Gains):
     """
 
     per_row: ClassVar[tuple[str, ...]] = ("worth",)
+    # Whether what chance does depends on which rows are covered, and not on their number alone.
+    chance_by_rows: ClassVar[bool] = False
+    shuffled: ClassVar[str] = "what rows are worth is shuffled"
 
     worth: Units  # (n_rows,) what a unit of weight of each row is worth, in units
     unit: Fraction
@@ -208,8 +211,16 @@ class ObjectiveGains(Gains):
         """How the worths of rows that have a weight are spread."""
         return Spread(self.values[self.weights > 0])
 
+    def chance(self, fires: NDArray[np.bool_], mean: float) -> tuple[float, float]:
+        """What chance does on covered rows that have a weight, shape (n_rows,); weights apart.
+
+        The logarithm of a bound on the probability of so large a `mean` for a rule that was fixed
+        before, and the mean that is to be expected. See `opdt.objectives.evidence`.
+        """
+        return self.spread.log_chance(int(fires.sum()), mean), self.spread.mean
+
     def told(self, mean: float, overall: float, covered: int) -> str:
-        """What a covered row and any row are worth on average, in words; weights apart."""
+        """What a covered row is worth on average, and what by chance, in words; weights apart."""
         rows = "row" if covered == 1 else "rows"
         return f"worth {plain(mean)} a row in {covered:,} {rows}, {plain(overall)} overall"
 

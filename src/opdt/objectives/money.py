@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from opdt.checks import is_finite
 from opdt.errors import InputError
+from opdt.objectives.evidence import log_chance_of_classes
 from opdt.objectives.gains import (
     GAIN_ROOM,
     NumberUnits,
     ObjectiveGains,
+    Units,
     WeightUnits,
     as_written,
     hold_weights,
@@ -99,14 +101,21 @@ class Money(Objective):
             )
         right = table.labels == rows.label
         held = hold_weights(table.weights, table.n_rows)
-        worth = self._worth(rows, right, held)
-        name = str(table.classes[rows.label])
+        benefit, cost = self._amounts(rows, held)
+        worth = np.where(right, benefit.units, -cost.units)
+        numbers = NumberUnits(worth, benefit.unit, benefit.rounding + cost.rounding)
         return MoneyGains.of_units(
-            worth, held, label=rows.label, right=right, class_name=name, money=self.unit
+            numbers,
+            held,
+            label=rows.label,
+            right=right,
+            other=np.where(right, -cost.units, benefit.units),
+            class_name=str(table.classes[rows.label]),
+            money=self.unit,
         )
 
-    def _worth(self, rows: BoundRows, right: NDArray[np.bool_], held: WeightUnits) -> NumberUnits:
-        """What each row is worth in whole units: exactly, or rounded where there is no room."""
+    def _amounts(self, rows: BoundRows, held: WeightUnits) -> tuple[NumberUnits, NumberUnits]:
+        """Benefit and cost of each row in the same whole units: exactly, or rounded for room."""
         room = GAIN_ROOM // max(1, int(held.units.max(initial=1)))
         benefit = _amounts(rows, "benefit", self.benefit)
         cost = _amounts(rows, "cost", self.cost)
@@ -115,13 +124,15 @@ class Money(Objective):
                 "'cost' is negative", cost < 0, "; write what a row of another class costs as a "
                 "positive number.",
             )  # fmt: skip
-        parts = [_in_units(benefit, right, room), _in_units(cost, ~right, room)]
+        parts = [_in_units(amounts, rows.n_rows, room) for amounts in (benefit, cost)]
         if all(part is not None and not part.rounding for part in parts):
             joined = _joined(parts[0], parts[1], room)  # type: ignore[arg-type]
             if joined is not None:
                 return joined
-        values = np.where(right, _floats(benefit), -_floats(cost))
-        return number_units(values, room, "benefit")
+        both = np.concatenate([_floats(each, rows.n_rows) for each in (benefit, cost)])
+        rough = number_units(both, room, "benefit")
+        first, second = np.split(rough.units, 2)
+        return NumberUnits(first, rough.unit, rough.rounding), NumberUnits(second, rough.unit)
 
     @property
     def words(self) -> Words:
@@ -134,9 +145,12 @@ class Money(Objective):
 class MoneyGains(ObjectiveGains):
     """`Money` on rows."""
 
-    per_row: ClassVar[tuple[str, ...]] = ("worth", "right")
+    per_row: ClassVar[tuple[str, ...]] = ("worth", "right", "other")
+    chance_by_rows: ClassVar[bool] = True
+    shuffled: ClassVar[str] = "classes are shuffled"
 
     right: NDArray[np.bool_]  # (n_rows,) rows of the rule's class
+    other: Units  # (n_rows,) what the row would be worth if it were not, or were, of the class
     class_name: str
     money: str
 
@@ -144,10 +158,37 @@ class MoneyGains(ObjectiveGains):
         """Rows of another class."""
         return ~self.right
 
+    def permuted(self, order: Units, *, with_weights: bool) -> MoneyGains:
+        """Classes in another order; amounts stay with their rows."""
+        right = self.right[order]
+        swapped = right != self.right
+        weights = self.weights[order] if with_weights else self.weights
+        return replace(
+            self,
+            right=right,
+            worth=np.where(swapped, self.other, self.worth),
+            other=np.where(swapped, self.worth, self.other),
+            weights=weights,
+        )
+
+    def chance(self, fires: NDArray[np.bool_], mean: float) -> tuple[float, float]:
+        """Where the classes are dealt to the rows anew, and the amounts stay."""
+        there = self.weights > 0
+        fires, unit = fires & there, float(self.unit * self.weight_scale)
+        share = float(self.right[there].mean())
+        of_class = np.where(self.right, self.worth, self.other)[fires] * unit
+        of_others = np.where(self.right, self.other, self.worth)[fires] * unit
+        extra, right = of_class - of_others, self.right[fires]
+        expected = float((of_others + share * extra).mean()) if len(extra) else 0.0
+        if (extra < 0).any():  # then the bound does not hold
+            return 0.0, expected
+        return log_chance_of_classes(extra, share, float(extra[right].sum())), expected
+
     def told(self, mean: float, overall: float, covered: int) -> str:
-        """What a covered row and any row bring, in words."""
+        """What a covered row brings, and what by chance, in words."""
         show, rows = with_unit(self.money), "row" if covered == 1 else "rows"
-        return f"brings {show(mean)} a row in {covered:,} {rows}, {show(overall)} overall"
+        by_chance = f"{show(overall)} were the class spread by chance"
+        return f"brings {show(mean)} a row in {covered:,} {rows}, {by_chance}"
 
     def account(self, fires: NDArray[np.bool_], label: int) -> Account:
         """Benefits and costs, and what is left."""
@@ -173,23 +214,26 @@ def _amounts(rows: BoundRows, name: str, given: Any) -> Fraction | NDArray[np.fl
     return as_written(given) if is_finite(given) else rows.numbers(name, given)
 
 
-def _floats(amounts: Fraction | NDArray[np.float64]) -> float | NDArray[np.float64]:
-    return float(amounts) if isinstance(amounts, Fraction) else amounts
+def _floats(amounts: Fraction | NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    return np.full(n_rows, float(amounts)) if isinstance(amounts, Fraction) else amounts
 
 
 def _in_units(
-    amounts: Fraction | NDArray[np.float64], there: NDArray[np.bool_], room: int
+    amounts: Fraction | NDArray[np.float64], n_rows: int, room: int
 ) -> NumberUnits | None:
-    """Amounts of the rows that they count for, 0 for others; None where they are too large."""
+    """Amounts of rows in whole units; None where they are too large."""
     if not isinstance(amounts, Fraction):
-        return number_units(np.where(there, amounts, 0.0), room, "benefit")
-    if abs(amounts.numerator) * len(there) >= room:
+        return number_units(amounts, room, "benefit")
+    if abs(amounts.numerator) * n_rows >= room:
         return None
-    return NumberUnits(there * np.int64(amounts.numerator), Fraction(1, amounts.denominator))
+    units = np.full(n_rows, amounts.numerator, np.int64)
+    return NumberUnits(units, Fraction(1, amounts.denominator))
 
 
-def _joined(benefit: NumberUnits, cost: NumberUnits, room: int) -> NumberUnits | None:
-    """Benefits less costs in the largest unit that both are multiples of; None without room."""
+def _joined(
+    benefit: NumberUnits, cost: NumberUnits, room: int
+) -> tuple[NumberUnits, NumberUnits] | None:
+    """Both in the largest unit that they are multiples of; None without room."""
     one, other = benefit.unit, cost.unit
     unit = Fraction(
         math.gcd(one.numerator * other.denominator, other.numerator * one.denominator),
@@ -199,4 +243,4 @@ def _joined(benefit: NumberUnits, cost: NumberUnits, room: int) -> NumberUnits |
     sizes = [float(np.abs(part.units).sum()) for part in (benefit, cost)]
     if factors[0] * sizes[0] + factors[1] * sizes[1] >= room:
         return None
-    return NumberUnits(benefit.units * factors[0] - cost.units * factors[1], unit)
+    return NumberUnits(benefit.units * factors[0], unit), NumberUnits(cost.units * factors[1], unit)

@@ -27,19 +27,30 @@ def evidence_of(problem: Problem, rule: CodedRule) -> Evidence:
 def evidence_of_rows(problem: Problem, fires: NDArray[np.bool_], label: int) -> Evidence:
     """The same of covered rows, shape (n_rows,), and a class."""
     gains = problem.objective
+    if isinstance(gains, ObjectiveGains):
+        return _of_gains(problem, gains, fires & (gains.weights > 0))
     wrong = gains.wrong(label)
-    there = gains.weights > 0 if isinstance(gains, ObjectiveGains) else None
     if problem.table.weights is not None:
         there = problem.table.weights > 0
-    if there is not None:
         fires, wrong = fires[there], wrong[there]
-    counts = count_masks(fires, ~wrong)
-    if isinstance(gains, ObjectiveGains):
-        values = gains.values[there]
-        return _of_gains(
-            problem, gains, counts, float(values[fires].mean()) if fires.any() else 0.0
-        )
-    return Evidence(counts, *problem.n_rules)
+    return Evidence(count_masks(fires, ~wrong), *problem.n_rules)
+
+
+def _of_gains(problem: Problem, gains: ObjectiveGains, fires: NDArray[np.bool_]) -> GainEvidence:
+    """The same of rows that are worth numbers."""
+    there = gains.weights > 0
+    counts = count_masks(fires[there], ~gains.wrong(gains.labels[0])[there])
+    mean = float(gains.values[fires].mean()) if fires.any() else 0.0
+    log_one, expected = gains.chance(fires, mean)
+    return GainEvidence(
+        counts,
+        *problem.n_rules,
+        log_one=log_one,
+        mean=mean,
+        overall=expected,
+        told=gains.told(mean, expected, int(counts.covered)),
+        shuffled=gains.shuffled,
+    )
 
 
 def evidence_of_measure(problem: Problem, label: int, measure: Measure) -> Evidence:
@@ -50,23 +61,17 @@ def evidence_of_measure(problem: Problem, label: int, measure: Measure) -> Evide
     counts = RuleCounts(len(wrong), int((~wrong).sum()), covered, errors)
     if isinstance(gains, ObjectiveGains):
         mean = problem.value(measure.gain) / covered if covered else 0.0
-        return _of_gains(problem, gains, counts, mean)
+        spread = gains.spread
+        return GainEvidence(
+            counts,
+            *problem.n_rules,
+            log_one=spread.log_chance(covered, mean),
+            mean=mean,
+            overall=spread.mean,
+            told=gains.told(mean, spread.mean, covered),
+            shuffled=gains.shuffled,
+        )
     return Evidence(counts, *problem.n_rules)
-
-
-def _of_gains(
-    problem: Problem, gains: ObjectiveGains, counts: RuleCounts, mean: float
-) -> GainEvidence:
-    """The same of rows that are worth numbers; `mean` is that of the covered ones."""
-    spread, covered = gains.spread, int(counts.covered)
-    return GainEvidence(
-        counts,
-        *problem.n_rules,
-        log_one=spread.log_chance(covered, mean),
-        mean=mean,
-        overall=spread.mean,
-        told=gains.told(mean, spread.mean, covered),
-    )
 
 
 def count_rules(problem: Problem, n_thresholds: int | None = None) -> int:
