@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from opdt import datasets, discover
 from opdt.objectives.measures import ClassTotals, measure_named
@@ -50,7 +51,7 @@ def main() -> None:
     """Print one row a dataset and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", required=True)
-    parser.add_argument("--bins", default="5,20", help="cuts of numeric columns, apart by commas")
+    parser.add_argument("--bins", default="5", help="cuts of numeric columns, apart by commas")
     parser.add_argument("--measures", default="wracc,chi2")
     parser.add_argument("--depth", type=int, default=2)
     asked = parser.parse_args()
@@ -73,9 +74,11 @@ def main() -> None:
                     "data": str(path), "target": "the_class", "label": "yes", "measure": measure,
                     "depth": asked.depth,
                 }  # fmt: skip
-                discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
+                own = {"label": "yes", "objective": measure, "max_depth": asked.depth}
+                frame = pd.read_csv(path, keep_default_na=False)  # the same columns for all
+                discover(frame, "the_class", **own)
                 started = time.perf_counter()
-                found = discover(data.X, y, label=label, objective=measure, max_depth=asked.depth)
+                found = discover(frame, "the_class", **own)
                 seconds = time.perf_counter() - started
                 cells = [f"{found.value:.4f} ({found.status})", f"{seconds:.2f}"]
                 for number in bins:

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from engines.search.support import examples
 from naive import Answer, Naive, says
-from opdt import Parity, PerSegment, Table, discover, pareto_frontier, top_rules
+from opdt import (
+    Parity,
+    PerSegment,
+    Table,
+    discover,
+    pareto_frontier,
+    permutation_test,
+    stability,
+    top_rules,
+    weight_path,
+)
 from opdt.engines import engine_names, get_engine
 from opdt.errors import InputError, UnsupportedProblem
 from opdt.objectives.gains import as_written
@@ -329,3 +339,22 @@ def test_what_cannot_take_limits_says_so(tmp_path):
     table = Table.build(TABLE, ILL, roles={"region": "ignored"}, warn=False)
     with pytest.raises(InputError, match=r"Table.build\(..., keep=\['region'\]\)"):
         discover(table, constraints={"segments": [PerSegment("region", max_errors=1)]})
+
+
+def test_tests_and_bootstraps_keep_the_limits():
+    rng = np.random.default_rng(0)
+    X = {"a": rng.integers(0, 9, 80), "b": rng.integers(0, 9, 80), "g": rng.choice(["x", "y"], 80)}
+    y = np.where((X["a"] > 5) ^ (rng.random(80) < 0.1), "ill", "well")
+    demands = Constraints(max_coverage=12, parities=[Parity("g", max_difference=0.1)])
+    asked: dict[str, Any] = {
+        "label": "ill", "w": 2, "constraints": demands, "roles": {"g": "ignored"}, "n_jobs": 1,
+    }  # fmt: skip
+    best = discover(X, y, **asked)
+    assert best.covered <= 12
+    test = permutation_test(X, y, **asked, n_permutations=19)
+    assert test.value == best.value
+    assert test.p_value == 0.05
+    found = stability(X, y, **asked, n_bootstrap=5)
+    assert found.solution.rule == best.rule
+    path = weight_path(X, y, **{k: v for k, v in asked.items() if k != "w"})
+    assert all(piece.covered <= 12 for piece in path)

@@ -213,8 +213,9 @@ constraints, sample_weight, roles, missing
     def with_limits(self, **limits: Any) -> Problem:
         """The same rules with other limits on the rows they cover.
 
-        Takes `min_coverage`, `min_precision` and `max_errors` of `Constraints`; those that are
-        not given stay, and so does whatever does not depend on them.
+        Takes `min_coverage`, `min_precision`, `max_errors`, `max_coverage`, `segments` and
+        `parities` of `Constraints`; those that are not given stay, and so does whatever does not
+        depend on them.
         """
         return self._changed("constraints", replace(self.constraints, **limits))
 

@@ -70,7 +70,10 @@ class WithinLimits:
     def __init__(self, collector: Collector, limits: Sequence[RowLimit]) -> None:
         self._collector, self._problem = collector, collector.problem
         self._row_limits = tuple(limits)
-        self._free = self._problem.with_limits(min_coverage=0, min_precision=0.0, max_errors=None)
+        self._free = self._problem.with_limits(
+            min_coverage=0, min_precision=0.0, max_errors=None, max_coverage=None, segments=(),
+            parities=(),
+        )  # fmt: skip
         objective = self._problem.objective
         # The problem's own limits are priced as well: the priced search knows no other.
         self._all = {
