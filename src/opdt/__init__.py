@@ -21,6 +21,8 @@ from opdt.objectives import VI, Mean, Money, Objective, Survival, Uplift
 from opdt.problem import (
     Constraints,
     FeatureGroups,
+    Parity,
+    PerSegment,
     Problem,
     Structure,
     read_structure,
@@ -42,6 +44,7 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.intervals import HoldoutReport, holdout_report
     from opdt.analysis.path import WeightPath, weight_path
     from opdt.analysis.permutation import PermutationTest, permutation_test
+    from opdt.analysis.significant import SignificantRules, significant_rules
     from opdt.analysis.stability import Stability, stability
     from opdt.analysis.worth_path import WorthPath, worth_path
     from opdt.engines.bsccart import BSCCARTEngine
@@ -88,6 +91,8 @@ __all__ = [
     "OpdtError",
     "OpdtWarning",
     "ParetoFrontier",
+    "Parity",
+    "PerSegment",
     "PermutationTest",
     "Plan",
     "Problem",
@@ -101,6 +106,7 @@ __all__ = [
     "RuleSet",
     "SearchEngine",
     "Searcher",
+    "SignificantRules",
     "Solution",
     "Stability",
     "Status",
@@ -132,6 +138,7 @@ __all__ = [
     "read_rule",
     "read_structure",
     "rule_report",
+    "significant_rules",
     "stability",
     "top_rules",
     "vi_index",
@@ -159,6 +166,7 @@ _LATER = {
     "RSCRULESEngine": "opdt.engines.rscrules",
     "SearchEngine": "opdt.engines.search",
     "Searcher": "opdt.engines.search",
+    "SignificantRules": "opdt.analysis.significant",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
     "WorthPath": "opdt.analysis.worth_path",
@@ -173,6 +181,7 @@ _LATER = {
     "permutation_test": "opdt.analysis.permutation",
     "precision_path": "opdt.analysis.demands",
     "rashomon_set": "opdt.analysis.alternatives",
+    "significant_rules": "opdt.analysis.significant",
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",

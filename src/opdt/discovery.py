@@ -13,6 +13,7 @@ from opdt.engines import Engine, get_engine
 from opdt.engines.best import solve_problem
 from opdt.errors import UnsupportedProblem
 from opdt.objectives import Objective
+from opdt.objectives.measures import measure_named
 from opdt.problem import Constraints, Problem
 from opdt.problem.arguments import (
     Groups,
@@ -82,7 +83,9 @@ def discover(
     objective : str or Objective
         What the rule is to be best in: "vi"; "precision", the share of the covered rows that are
         of the rule's class, among rules of at least `min_coverage`; or "coverage", the number of
-        rows of its class that it covers, among rules of at least `min_precision`. Or an object
+        rows of its class that it covers, among rules of at least `min_precision`; or a measure:
+        "f1", "f2", … , "wracc", "youden", "chi2", "gini", "mcc", "odds_ratio", or "lift" among
+        rules of at least `min_coverage` (see [measures](guides/measures.md)). Or an object
         that says what a covered row is worth, such as `VI(w=5)`.
     min_coverage, min_precision : float, optional
         The same as in `constraints`. The most precise rule covers at least 5 % of the rows where
@@ -135,16 +138,21 @@ def discover(
         from opdt.scale.front import discover_partitioned
 
         best_in, w = resolve_objective(objective, w)
-        if not isinstance(best_in, str):
+        if not isinstance(best_in, str) or measure_named(best_in) is not None:
             raise UnsupportedProblem(
                 f"objective {best_in!r} needs the whole table in memory; for partitions there are "
                 "'vi', 'precision' and 'coverage'."
             )
+        demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+        if demands.sums_rows:
+            raise UnsupportedProblem(
+                "'max_coverage', 'segments' and 'parities' need the whole table in memory; leave "
+                "them out for partitions."
+            )
         return discover_partitioned(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
             objective=best_in, sample_weight=sample_weight, roles=roles, missing=missing,
-            constraints=resolve_demands(objective, constraints, min_coverage, min_precision),
-            budget=clock,
+            constraints=demands, budget=clock,
         )  # fmt: skip
     try:
         if not isinstance(X, (Table, Problem)):
@@ -173,8 +181,10 @@ def discover(
 
 def _most(objective: str | Objective, n_rows: int, sample_weight: Any) -> float:
     """What no rule is worth more than, before anything is coded: all rows, or their weights."""
-    if not isinstance(objective, str):
+    if not isinstance(objective, str) or objective in ("chi2", "odds_ratio", "lift"):
         return math.inf
+    if measure_named(objective) is not None:
+        return 1.0
     if objective == "precision":
         return 1.0
     weights = check_weights(sample_weight, n_rows)

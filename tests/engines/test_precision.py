@@ -168,7 +168,7 @@ def test_the_rarest_class_can_be_asked_for_by_that_word():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"objective": "accuracy"}, "'objective' must be 'vi', 'precision' or 'coverage'"),
+        ({"objective": "accuracy"}, "'objective' must be 'vi', 'precision', 'coverage', 'f1'"),
         ({"objective": None}, "'objective' must be"),
         ({"objective": "precision", "min_coverage": 0}, "'min_coverage' must be above 0"),
         ({"objective": "precision", "min_coverage": 1.5}, "'min_coverage' as a float"),

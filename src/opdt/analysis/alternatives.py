@@ -23,6 +23,7 @@ from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.arguments import start_clock
 from opdt.checks import check_choice, check_int, check_number, is_finite
+from opdt.engines.measures import is_measured
 from opdt.errors import InputError
 from opdt.objectives import Objective
 from opdt.objectives.gains import as_written
@@ -285,6 +286,11 @@ def _searcher(problem: Problem) -> Searcher:
         raise InputError(
             "rules are listed in the order of their VI, but the problem asks for the most precise "
             "one; build it with the objective 'vi' or 'coverage'."
+        )
+    if is_measured(problem):
+        raise InputError(
+            f"rules are listed in the order of a sum over their rows, which {best_in!r} is not; "
+            "build the problem with the objective 'vi' or 'coverage'."
         )
     if isinstance(best_in, Objective) and best_in.needs_coverage:
         raise InputError(

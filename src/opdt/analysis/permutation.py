@@ -19,12 +19,20 @@ from opdt.checks import check_int, check_share
 from opdt.engines import Engine, get_engine
 from opdt.engines.best import solve_problem
 from opdt.engines.means import best_mean
+from opdt.engines.measures import (
+    MeasureSearch,
+    is_measured,
+    measure_pricer,
+    score_of,
+    solve_measured,
+)
 from opdt.engines.precision import most_precise, price_of_ties
 from opdt.engines.prices import Line, Pricer
 from opdt.errors import InputError, OpdtWarning
 from opdt.objectives.gains import as_written
 from opdt.objectives.mean import Mean, MeanGains
-from opdt.problem import Constraints, Gains, Problem
+from opdt.objectives.measures import measure_named
+from opdt.problem import Constraints, Gains, Problem, VolumeImpurity
 from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
 from opdt.solution import Budget, Clock, Solution, StopReason
 from opdt.table import Plan
@@ -218,13 +226,18 @@ sample_weight, roles, missing
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     best_in = problem.best_in
+    decide: Judge | None = None
     is_mean = isinstance(best_in, Mean) and best_in.threshold is None
     if keep_values and (is_mean or best_in == "precision"):
         raise InputError(
             f"'keep_values' cannot be given beside objective {best_in!r}, whose test asks only "
             f"whether a rule {'has as good a mean' if is_mean else 'is as precise'}; leave it out."
         )
-    if best_in == "precision":
+    if is_measured(problem):
+        test = MeasuredTest(problem, chosen, clock)
+        problem, solution, decide = test.problem, test.solution, test.judge(keep_values=keep_values)
+        goal = solution.value
+    elif best_in == "precision":
         problem, solution, goal = _most_precise(problem, chosen, clock)
     elif is_mean:
         problem, solution, goal = _best_mean(problem, chosen, clock)
@@ -238,6 +251,7 @@ sample_weight, roles, missing
         clock,
         solution,
         goal=goal,
+        decide=decide,
         plan=plan,
         shuffler=Shuffler.of(problem, check_int("seed", seed, 0), strata, weights_follow),
         tell=progress,
@@ -302,13 +316,17 @@ def permute(
     solution: Solution,
     *,
     goal: float | None = None,
+    decide: Judge | None = None,
     plan: PermutationPlan,
     shuffler: Shuffler,
     tell: Tell,
 ) -> PermutationTest:
-    """How often permuted labels reach the value of the solution, or another `goal`."""
+    """How often permuted labels reach the value of the solution, or another `goal`.
+
+    `decide` says so of one permutation, where that is no question of gains.
+    """
     goal = solution.value if goal is None else goal
-    judge = _judge(problem, engine, goal, keep_values=plan.keep_values)
+    judge = decide or _judge(problem, engine, goal, keep_values=plan.keep_values)
 
     def enough(draws: Sequence[Draw]) -> bool:
         return plan.most_hits is not None and sum(d.hit for d in draws) >= plan.most_hits
@@ -375,6 +393,34 @@ def _judge(problem: Problem, engine: Engine, goal: float, *, keep_values: bool) 
         return Draw(hit=reached is not False, decided=reached is not None)
 
     return decide
+
+
+class MeasuredTest:
+    """The test of a rule that is the best in a measure which is no sum over rows."""
+
+    def __init__(self, problem: Problem, engine: Engine, clock: Clock) -> None:
+        measure = measure_named(problem.best_in)
+        assert measure is not None
+        self._measure, self._pricer = measure, measure_pricer(problem, engine, clock)
+        self.solution = solve_measured(problem, engine, clock)
+        self.problem = self._pricer.problem
+
+    def judge(self, *, keep_values: bool) -> Judge:
+        """Whether permuted labels give a rule of at least the observed score."""
+        rule, measure = self.solution.rule, self._measure
+        if rule is None and not keep_values:
+            return lambda gains, budget: Draw(hit=True, decided=True)
+        goal = None if rule is None else score_of(self._pricer, measure, rule)
+
+        def decide(gains: Gains, budget: Budget) -> Draw:
+            assert isinstance(gains, VolumeImpurity)
+            pricer = self._pricer.of_rows(gains, budget)
+            search = MeasureSearch(pricer, measure, None if keep_values else goal)
+            search.run()
+            reached = True if goal is None else search.reaches(goal)
+            return Draw(reached is not False, reached is not None, search.bound)
+
+        return decide
 
 
 def _draw(found: Solution, goal: float, *, proves: bool) -> Draw:

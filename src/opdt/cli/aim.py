@@ -18,7 +18,7 @@ from opdt.cli.source import class_of
 from opdt.errors import InputError
 from opdt.objectives import Mean, Money, Objective, Survival, TargetKind, Uplift
 from opdt.problem import Problem
-from opdt.problem.arguments import LEAST_COVERAGE
+from opdt.problem.arguments import LEAST_COVERAGE, resolve_objective
 from opdt.problem.lifting import RARER, RAREST
 from opdt.report.formats import format_share
 from opdt.solution import Solution
@@ -185,6 +185,7 @@ class Aim:
                 f"'--w' is the price of an error in the VI and cannot be given beside "
                 f"'--objective {objective}'; drop one."
             )
+        resolve_objective(objective)  # refuses names that are none
         return {"objective": objective, "w": self.price}
 
     def wanted(self, class_of: Callable[[str], Any], classes: Sequence[Any] | None) -> Any:

@@ -134,7 +134,7 @@ def alternatives(
     target = aim.target_of(target, "alternatives")
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         source = given.open_data(data, text.marks)
-        table = columns.table(source, target, aim.own)
+        table = columns.table(source, target, aim.own, rule.kept)
         if aim.own is None:
             settings: dict[str, Any] = {
                 **run.limits,
@@ -201,10 +201,13 @@ def _start(
     """What to list by; found by a search for the rule of 'opdt fit' where nothing is said."""
     from fractions import Fraction
 
+    from opdt.checks import check_choice
     from opdt.cli.solve import solve
     from opdt.problem.arguments import LEAST_COVERAGE
 
-    if aim.settings(limits)["objective"] == "vi":
+    objective = aim.settings(limits)["objective"]
+    check_choice("--objective", objective, ("vi", "precision", "coverage"))
+    if objective == "vi":
         return _Start(aim.price)
     best = solve(table, objective="precision", **settings)
     if best.rule is None:

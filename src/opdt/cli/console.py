@@ -122,8 +122,11 @@ def show_trace(solution: Solution) -> None:
     """Print on the standard error how value and bound met."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     share = solution.objective == "precision"
-    shown = format_share if share else format_count
-    for title in ("time", "precision" if share else "VI", "bound"):
+    words = words_of(solution.objective)
+    shown = format_share if share else words.show
+    if solution.objective in ("vi", "coverage"):
+        shown = format_count
+    for title in ("time", words.name, "bound"):
         grid.add_column(title, justify="right")
     grid.add_column("rule")
     for point in solution.trace:

@@ -124,7 +124,7 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     clock = Budget(time_limit=limit).start()
     source = open_data(data, asked.text.marks)
     own = asked.aim.own
-    table = asked.columns.table(source, asked.target, own)
+    table = asked.columns.table(source, asked.target, own, asked.rule.kept)
     left = None if limit is None else max(0.0, clock.remaining())
     if own is not None:
         problem = asked.aim.problem(source, asked.target, table, asked.rule, settings["max_depth"])

@@ -76,12 +76,19 @@ class ColumnOptions:
     missing: opt.Missing = None
 
     def table(
-        self, source: Source, target: str | None, objective: Objective | None = None
+        self,
+        source: Source,
+        target: str | None,
+        objective: Objective | None = None,
+        keep: Sequence[str] = (),
     ) -> Table:
-        """The table of a file's columns; those that an objective names are no features."""
+        """The table of a file's columns.
+
+        Those that an objective names are no features; those to `keep` are kept all the same.
+        """
         from opdt.cli.source import build_table
 
-        return build_table(source, target, self.role, self.missing, objective=objective)
+        return build_table(source, target, self.role, self.missing, objective=objective, keep=keep)
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,9 @@ class RuleOptions:
     min_precision: opt.MinPrecision = None
     min_coverage: opt.MinCoverage = None
     max_errors: opt.MaxErrors = None
+    max_coverage: opt.MaxCoverage = None
+    per: opt.Per = None
+    parity: opt.ParityOption = None
 
     @property
     def limits(self) -> dict[str, float | None]:
@@ -130,7 +140,27 @@ class RuleOptions:
             asked["required"] = columns(self.require, names)
         if self.forbid:
             asked["forbidden"] = columns(self.forbid, names)
+        return asked | self._sums()
+
+    def _sums(self) -> dict[str, Any]:
+        """The limits on sums of rows: a budget, segments, groups."""
+        from opdt.cli.row_limits import parity_of, rows_or_share, segment_of
+
+        asked: dict[str, Any] = {}
+        if self.max_coverage is not None:
+            asked["max_coverage"] = rows_or_share(self.max_coverage)
+        if self.per:
+            asked["segments"] = [segment_of(text) for text in self.per]
+        if self.parity:
+            asked["parities"] = [parity_of(text) for text in self.parity]
         return asked
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns that the limits need, features or not."""
+        asked = self._sums()
+        limits = (*asked.get("segments", ()), *asked.get("parities", ()))
+        return tuple(dict.fromkeys(each.column for each in limits))
 
 
 @dataclass(frozen=True)
@@ -180,6 +210,7 @@ class Parts:
         columns: ColumnOptions,
         more: UnseenOptions,
         objective: Objective | None = None,
+        keep: Sequence[str] = (),
     ) -> Parts:
         """The rows of a file. What a column is, all of them decide, not those left by chance."""
         from opdt.cli.source import build_table, part_rows, read_data
@@ -191,5 +222,5 @@ class Parts:
         if more.test is not None:
             unseen = read_data(more.test, text.marks)
         source = open_source(rows)
-        table = build_table(source, target, plan=plan, objective=objective)
+        table = build_table(source, target, plan=plan, objective=objective, keep=keep)
         return cls(source, table, plan, unseen)

@@ -61,7 +61,8 @@ Objective = Annotated[
     typer.Option(
         metavar="WHAT",
         help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'money', "
-        "'mean', 'uplift' or 'survival'.",
+        "'mean', 'uplift', 'survival', 'f1', 'wracc', 'youden', 'chi2', 'gini', 'mcc', 'odds_ratio' "
+        "or 'lift'.",
     ),
 ]
 Benefit = Annotated[
@@ -304,6 +305,32 @@ MinCoverage = Annotated[
 MaxErrors = Annotated[
     float | None,
     typer.Option(metavar="ROWS", help="At most so many errors.", rich_help_panel=WANTED),
+]
+
+MaxCoverage = Annotated[
+    float | None,
+    typer.Option(
+        metavar="ROWS", help="At most so many rows, or a share below 1.", rich_help_panel=WANTED
+    ),
+]
+Per = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMIT",
+        help="A limit in every segment: 'region precision>=0.8', 'month coverage<=200', "
+        "'shop errors<=5'.",
+        rich_help_panel=WANTED,
+    ),
+]
+ParityOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parity",
+        metavar="LIMIT",
+        help="How far groups may differ: 'sex difference<=0.1', 'sex ratio>=0.8', "
+        "'sex recall difference<=0.05'.",
+        rich_help_panel=WANTED,
+    ),
 ]
 
 # -- rows that the search must not see -----------------------------------------------------------

@@ -111,13 +111,13 @@ def path(
             if given:
                 raise InputError(f"'{option}' is not there for '--objective {objective}'; drop it.")
         with notes(shown=not run.quiet, columns=False):
-            rows = Parts.read(data, target, text, columns, more, aim.own)
+            rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
             problem = aim.problem(rows.source, target, rows.table, rule, depth)
             return _worth(problem, run, engine, json_out, data)
     kind = _kind(aim, rule.limits, frontier=frontier, w_max=w_max)
     only_json = _check_outputs(json_out, plot, data)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more)
+        rows = Parts.read(data, target, text, columns, more, keep=rule.kept)
         found = _trace(
             rows.table,
             kind,
@@ -201,7 +201,6 @@ def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: f
     """What is listed: "frontier", or the best rules of an objective."""
     from opdt.checks import check_choice
     from opdt.errors import InputError
-    from opdt.problem.arguments import OBJECTIVES
 
     if frontier and w_max is not None:
         raise InputError("'--w-max' has no meaning beside '--frontier'; use '--max-errors'.")
@@ -213,7 +212,7 @@ def _kind(aim: Aim, limits: dict[str, float | None], *, frontier: bool, w_max: f
     if frontier:
         return "frontier"
     kind: str = "vi" if w_max is not None else aim.settings(limits)["objective"]
-    return check_choice("--objective", kind, OBJECTIVES)
+    return check_choice("--objective", kind, ("vi", "precision", "coverage"))
 
 
 def _trace(

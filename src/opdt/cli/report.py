@@ -57,7 +57,7 @@ def report(
     target = aim.target_of(target, "report")
     what = "The best rule" if target is None else f"The best rule for {target}"
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more, aim.own)
+        rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
         settings = {
             "max_depth": depth,
             **aim.settings(rule.limits),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,6 +52,30 @@ Alpha = Annotated[
     float, typer.Option(metavar="X", help="Level of the test.", rich_help_panel=EVIDENCE)
 ]
 
+Every = Annotated[
+    bool,
+    typer.Option(
+        "--all",
+        help="List every rule that is significant, all searches allowed for.",
+        rich_help_panel=EVIDENCE,
+    ),
+]
+Limit = Annotated[
+    int,
+    typer.Option(metavar="N", help="With '--all': at most so many.", rich_help_panel=EVIDENCE),
+]
+
+
+def for_listing(aim: Aim) -> Aim:
+    """The same aim, with the VI where nothing is said: lists are ordered by sums over rows."""
+    from opdt.checks import check_choice
+
+    if aim.paper:
+        return aim
+    if aim.objective is not None:
+        check_choice("--objective", aim.objective, ("vi", "coverage"))
+    return replace(aim, objective=aim.objective or "vi")
+
 
 @spread
 def significance(
@@ -61,6 +86,8 @@ def significance(
     bootstraps: Bootstraps = 200,
     strata: Strata = None,
     alpha: Alpha = 0.05,
+    every: Every = False,
+    limit: Limit = 10_000,
     more: UnseenOptions,
     depth: opt.Depth = None,
     aim: Aim,
@@ -83,6 +110,8 @@ def significance(
     Is it better than chance? Shuffles the classes and searches again.
     Would other rows give the same rule? Draws the rows anew and searches.
     What does it do on rows that it has not seen? Holds some out.
+
+    With --all: which rules are more than chance? Lists every one of them, by VI.
     """
     from opdt.cli.console import notes, stderr
     from opdt.cli.files import check_output
@@ -90,9 +119,11 @@ def significance(
     if json_out is not None:
         check_output("--json", json_out, data)
     target = aim.target_of(target, "test")
+    if every:
+        aim = for_listing(aim)
     asked = aim.settings(rule.limits)
     with notes(shown=not quiet, columns=False):  # the plan says the same
-        rows = Parts.read(data, target, text, columns, more, aim.own)
+        rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
         if aim.own is None:
             asked |= {
                 "max_depth": depth,
@@ -112,6 +143,8 @@ def significance(
             time_limit=time_limit if time_limit is None or not bootstraps else time_limit / 2,
             **asked,
         )
+        if every:
+            return found.list_all(permutations, strata, alpha, limit, json_out, quiet=quiet)
         found.gather(permutations, bootstraps, strata, alpha, rows.unseen, target)
     for said in [] if quiet else aim.notes(found.test.solution, rows.table, rule.min_coverage):
         stderr().print(f"note: {said}", style="yellow", soft_wrap=True)
@@ -177,6 +210,41 @@ class Gathered:
             else:
                 self.holdout = holdout_report(rule, unseen, target, objective=own)
         self.claim = claim(test=self.test, holdout=self.holdout)
+
+    def list_all(
+        self,
+        permutations: int,
+        strata: str | None,
+        alpha: float,
+        limit: int,
+        json_out: Path | None,
+        *,
+        quiet: bool,
+    ) -> int:
+        """List every significant rule; the exit code."""
+        import json
+
+        from rich.text import Text
+
+        from opdt.analysis.significant import significant_rules
+        from opdt.cli.console import show_columns, stdout
+        from opdt.cli.group import INTERRUPTED, NO_RULE
+        from opdt.solution import StopReason
+
+        with progress_bar("shuffling the classes", shown=self._bar) as tell:
+            found = significant_rules(
+                self._searched, n_permutations=permutations, strata=strata, alpha=alpha,
+                limit=limit, seed=self._seed, progress=tell, **self._settings,
+            )  # fmt: skip
+        console = stdout()
+        console.print(Text(found.facts() if quiet else str(found)), soft_wrap=True)
+        if not quiet:
+            show_columns(console, self._table.plan)
+        if json_out is not None:
+            json_out.write_text(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        if found.stopped_by is StopReason.INTERRUPTED:
+            return INTERRUPTED
+        return 0 if len(found) else NO_RULE
 
     @property
     def _interrupted(self) -> bool:

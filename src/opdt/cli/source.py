@@ -97,6 +97,7 @@ def build_table(
     missing: Sequence[str] | None = None,
     plan: Plan | None = None,
     objective: Objective | None = None,
+    keep: Sequence[str] = (),
 ) -> Table:
     """The table of a file's columns; those of a plan are read as it says.
 
@@ -108,7 +109,9 @@ def build_table(
     names = [name for name in source.names if name != target and name not in apart]
     roles: Any = roles_of(names, role) if plan is None else plan
     cells = missing_of(names, missing) if plan is None else None
-    table = resolve_table(source, target, None, roles, missing=cells, objective=objective)
+    table = resolve_table(
+        source, target, None, roles, missing=cells, objective=objective, keep=keep
+    )
     if all(column.n_values < 2 and not column.has_missing for column in table.columns):
         raise InputError("no column can tell rows apart: each holds one value in all rows.")
     if all(column.n_values == 0 for column in table.columns):

@@ -49,6 +49,7 @@ class Engine(ABC):
 
     name: ClassVar[str]
     proves_optimality: ClassVar[bool] = False
+    takes_row_limits: ClassVar[bool] = False  # max_coverage, segments and parities
 
     def refuses(self, problem: Problem) -> str | None:
         """The reason why this engine cannot solve the problem, or None."""
@@ -68,6 +69,11 @@ class Engine(ABC):
             value: a bug, which is never passed over.
         """
         clock = running(budget)
+        if problem.constraints.sums_rows and not self.takes_row_limits:
+            raise UnsupportedProblem(
+                f"engine {self.name!r} does not take 'max_coverage', 'segments' or 'parities'; "
+                "use 'search'."
+            )
         if why := self.refuses(problem):
             raise UnsupportedProblem(f"engine {self.name!r} cannot solve this problem: {why}.")
         outcome = self._solve(problem, clock)

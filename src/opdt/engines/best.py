@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from opdt.engines.base import Engine
 from opdt.engines.means import best_mean
+from opdt.engines.measures import is_measured, solve_measured
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
 from opdt.objectives.mean import Mean
@@ -16,6 +17,8 @@ from opdt.solution import Budget, Clock, Solution
 def solve_problem(problem: Problem, engine: Engine, budget: Budget | Clock) -> Solution:
     """The best rule: one solve where gains add up, several where a ratio is asked for."""
     best_in = problem.best_in
+    if is_measured(problem):
+        return solve_measured(problem, engine, budget)
     if best_in == "precision":
         return most_precise(Pricer(problem, engine, budget))
     if isinstance(best_in, Mean) and best_in.threshold is None:

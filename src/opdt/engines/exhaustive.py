@@ -42,6 +42,7 @@ class ExhaustiveEngine(Engine):
 
     name: ClassVar[str] = "exhaustive"
     proves_optimality: ClassVar[bool] = True
+    takes_row_limits: ClassVar[bool] = True
 
     max_rules: int = 20_000_000
 
@@ -208,6 +209,6 @@ def _best_of(
         if problem.constraints.once and len(set(used)) < len(used):
             continue
         key = problem.key(rule, measure)
-        if best is None or key < best[0]:
+        if (best is None or key < best[0]) and problem.meets_row_limits(rule):
             best = found = (key, rule, measure)
     return found

@@ -87,9 +87,17 @@ class Pricer:
         One that proves its answers.
     budget : Budget or running Clock
         Seconds and nodes are those of all solves together.
+    max_units : int
+        What the row weights may add up to, in units.
     """
 
-    def __init__(self, problem: Problem, engine: str | Engine, budget: Budget | Clock) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        engine: str | Engine,
+        budget: Budget | Clock,
+        max_units: int = MAX_UNITS,
+    ) -> None:
         chosen = get_engine(engine)
         if not chosen.proves_optimality:
             raise InputError(
@@ -97,7 +105,9 @@ class Pricer:
                 "use 'search'."
             )
         table = problem.table
-        units, self.scale, self.rounding = _units(problem)
+        units, self.scale, self.rounding = _units(
+            problem, min(max_units, problem.constraints.max_units)
+        )
         self.total = int(units.sum())
         self._objective = VolumeImpurity(
             table.labels, Fraction(1), problem.objective.labels, units, self.scale
@@ -118,6 +128,21 @@ class Pricer:
         other = copy(self)
         other.problem = self.problem.with_limits(**limits)
         other._solver = self._solver.limited(**limits)
+        return other
+
+    def of_label(self, label: int) -> Pricer:
+        """The same for rules of one class, within the same budget."""
+        other = copy(self)
+        other._objective = replace(self._objective, labels=(label,))
+        other.problem = self.problem.with_objective(other._objective)
+        return other
+
+    def of_rows(self, rows: VolumeImpurity, budget: Budget | Clock) -> Pricer:
+        """The same for other classes and weights of the rows, with a budget of its own."""
+        other = copy(self)
+        other._objective = replace(self._objective, classes=rows.classes, weights=rows.weights)
+        other.problem = self.problem.with_objective(other._objective)
+        other.clock, other.work, other.stopped_by = running(budget), SolveCounts(), None
         return other
 
     @property
@@ -238,15 +263,15 @@ class Pricer:
         callback(progress if self.told is None else self.told(progress))
 
 
-def _units(problem: Problem) -> tuple[Any, int, float]:
+def _units(problem: Problem, most: int) -> tuple[Any, int, float]:
     """Row weights in whole units, units per row, and how far they are from the true ones."""
     table, own = problem.table, problem.objective
     weights = table.weights
     if weights is None:  # rows count one, or as often as they were drawn
-        if int(own.weights.sum()) < MAX_UNITS:
+        if int(own.weights.sum()) < most:
             return own.weights, own.weight_scale, own.rounding
         weights = own.weights / own.weight_scale
-    return weight_units(weights, table.n_rows, MAX_UNITS)
+    return weight_units(weights, table.n_rows, most)
 
 
 def as_price(name: str, w: Any, *, infinite: bool = False) -> Fraction | None:

@@ -312,6 +312,7 @@ def volume_impurity(
     w: float | Fraction = 10.0,
     label: int | None = None,
     weights: NDArray[np.float64] | None = None,
+    most: int = MAX_WEIGHT,
 ) -> VolumeImpurity:
     """The VI objective for rows of these classes.
 
@@ -323,7 +324,7 @@ def volume_impurity(
     total = None if weights is None else _total(weights)
     if total is not None and total >= MAX_WEIGHT:
         raise _too_heavy(total, MAX_WEIGHT)
-    held = weight_units(weights, len(classes), weight_room(price, len(classes), total))
+    held = weight_units(weights, len(classes), min(most, weight_room(price, len(classes), total)))
     labels = tuple(range(n_classes)) if label is None else (label,)
     rounding = held.rounding * max(1.0, float(price) - 1)
     return VolumeImpurity(classes, price, labels, held.units, held.scale, rounding)

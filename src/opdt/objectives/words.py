@@ -140,4 +140,12 @@ NAMED = {
 
 def words_of(objective: str | Objective) -> Words:
     """The words of an objective, by its name or of its own."""
-    return NAMED[objective] if isinstance(objective, str) else objective.words
+    if not isinstance(objective, str):
+        return objective.words
+    if objective in NAMED:
+        return NAMED[objective]
+    from opdt.objectives.measures import measure_named
+
+    measure = measure_named(objective)
+    assert measure is not None, objective
+    return measure.words

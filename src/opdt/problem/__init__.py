@@ -7,6 +7,7 @@ from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups
 from opdt.problem.lifting import class_code
 from opdt.problem.problem import Measure, Problem, RowLimits
+from opdt.problem.segments import Parity, PerSegment, RowLimit
 from opdt.problem.structure import Structure
 from opdt.problem.structure_file import StructureFile, read_structure, write_structure
 
@@ -19,8 +20,11 @@ __all__ = [
     "Gains",
     "Level",
     "Measure",
+    "Parity",
+    "PerSegment",
     "Problem",
     "RowGains",
+    "RowLimit",
     "RowLimits",
     "Structure",
     "StructureFile",

@@ -12,6 +12,7 @@ from opdt.checks import check_choice, is_number, is_whole
 from opdt.errors import InputError, MemoryLimit, first_line
 from opdt.machine import available, cores, refuse_beyond
 from opdt.objectives import KINDS, VI, BoundRows, Objective, read_objective
+from opdt.objectives.measures import MEASURES, measure_named
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import check_groups
 from opdt.problem.lifting import label_code
@@ -34,7 +35,7 @@ CODE_BYTES, WORKING_BYTES, LARGE = 4, 32, 1 << 26
 TOO_LARGE = "take fewer rows or columns, or let files be read in pieces by 'memory_limit'"
 
 # What a rule is to be best in, where a name says it all.
-OBJECTIVES = ("vi", "precision", "coverage")
+OBJECTIVES = ("vi", "precision", "coverage", *MEASURES)
 # The price of an error where none is given.
 USUAL_PRICE = 10.0
 # The least coverage of the most precise rule where none is given: without one it would be a row.
@@ -60,6 +61,7 @@ def resolve_table(
     clock: Watch | None = None,
     missing: Any = None,
     objective: Objective | None = None,
+    keep: Sequence[str] = (),
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
@@ -73,7 +75,7 @@ def resolve_table(
         )
     word = None if objective is None else objective.rule_label
     if not isinstance(X, Table):
-        asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing}
+        asked = {"sample_weight": sample_weight, "roles": roles, "missing": missing, "keep": keep}
         if objective is not None:
             asked |= {"apart": tuple(objective.columns.values()), "only_class": word}
         return _coded(open_source(X), y, asked, clock)
@@ -179,7 +181,9 @@ def resolve_objective(objective: Any, w: Any = USUAL_PRICE) -> tuple[str | Objec
             raise InputError(
                 f"objective {objective!r} needs arguments of its own; give opdt.{made}(...)."
             )
-        return check_choice("objective", objective, OBJECTIVES), w
+        if measure_named(objective) is None:
+            check_choice("objective", objective, OBJECTIVES)
+        return objective, w
     if is_number(w) and w == USUAL_PRICE:  # not given
         return ("vi", objective.w) if isinstance(objective, VI) else (objective, w)
     if isinstance(objective, VI):
@@ -216,7 +220,8 @@ def resolve_demands(
                 f"'min_coverage' must be above 0 to ask for {best}, got {min_coverage!r}."
             )
         demands = replace(demands, min_coverage=LEAST_COVERAGE)
-    if objective == "coverage" and not demands.min_precision and demands.max_errors is None:
+    needed = demands.min_precision or demands.sums_rows
+    if objective == "coverage" and not needed and demands.max_errors is None:
         raise InputError(
             "objective 'coverage' needs a 'min_precision' above 0 or 'max_errors', or else the "
             "rule that covers all rows is the best; give one."
@@ -228,12 +233,18 @@ def _is_ratio(objective: str | Objective) -> bool:
     """Whether a single row could be best, so that a minimum coverage is needed."""
     if isinstance(objective, Objective):
         return objective.needs_coverage
-    return objective == "precision"
+    return objective in ("precision", "lift")
 
 
 def _refuse_errors(objective: Objective, demands: Constraints) -> None:
-    for name in ("min_precision", "max_errors"):
-        if getattr(demands, name) not in (0, None):
+    counted = {name: getattr(demands, name) for name in ("min_precision", "max_errors")}
+    for each in demands.segments:
+        counted |= {f"{name} of {each!r}": getattr(each, name) for name in tuple(counted)[:2]}
+    counted |= {
+        f"of={each.of!r} of {each!r}": 1 for each in demands.parities if each.of == "recall"
+    }
+    for name, given in counted.items():
+        if given not in (0, None):
             raise InputError(
                 f"'{name}' counts rows of another class as errors, and {objective!r} has no "
                 "classes; drop it."
@@ -289,7 +300,8 @@ def build_problem(
     shape, file_groups = resolve_structure(structure, max_depth)
     own = best_in if isinstance(best_in, Objective) else None
     source = X if isinstance(X, Table) else open_source(X) if own is not None else X
-    table = resolve_table(source, y, sample_weight, roles, clock, missing, own)
+    kept = demands.segment_columns
+    table = resolve_table(source, y, sample_weight, roles, clock, missing, own, kept)
     bound = None
     if own is not None:
         rows = None if isinstance(source, Table) else source

@@ -11,6 +11,8 @@ from typing import Any
 
 from opdt.checks import check_bool, check_number, check_share_or_end, is_finite
 from opdt.errors import InputError
+from opdt.objectives.gains import MAX_WEIGHT
+from opdt.problem.segments import PARITY_UNITS, Parity, PerSegment, check_coverage
 from opdt.rules import Op
 
 DIRECTIONS = (Op.GE, Op.LT, Op.EQ, Op.NE)
@@ -36,6 +38,13 @@ class Constraints:
         At least this share of the covered rows is of the rule's class.
     max_errors : float, optional
         At most so many covered rows are of another class (weighted, where rows have weights).
+    max_coverage : int or float, optional
+        The rule covers at most so many rows (int), or this share of all rows (float up to 1): a
+        budget of alerts.
+    segments : iterable of PerSegment
+        Precision, errors or coverage that the rule must keep in every segment of a column.
+    parities : iterable of Parity
+        How far groups may differ in the share that the rule covers.
     subsets : bool or iterable of features
         Allow `x in {a, b}` on these (all) categorical features. Of a feature of more than 12
         levels the sets are made of the 11 most frequent ones.
@@ -59,6 +68,9 @@ class Constraints:
     max_errors: float | None = None
     subsets: bool | Sequence[str] = False
     missing_conditions: bool = False
+    max_coverage: float | None = None
+    segments: Sequence[PerSegment] = ()
+    parities: Sequence[Parity] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.directions, Mapping):
@@ -84,16 +96,11 @@ class Constraints:
         self._check_numbers()
 
     def _check_numbers(self) -> None:
-        if not is_finite(self.min_coverage) or self.min_coverage < 0:
-            raise InputError(
-                "'min_coverage' must be a number of rows (int) or a share of them (float from 0 "
-                f"to 1), got {self.min_coverage!r}."
-            )
-        if not isinstance(self.min_coverage, Integral) and self.min_coverage > 1:
-            raise InputError(
-                f"'min_coverage' as a float is a share from 0 to 1, got {self.min_coverage!r}; "
-                "give a number of rows as an int."
-            )
+        check_coverage("min_coverage", self.min_coverage)
+        if self.max_coverage is not None:
+            check_coverage("max_coverage", self.max_coverage)
+        for name, kind in (("segments", PerSegment), ("parities", Parity)):
+            object.__setattr__(self, name, _nouns(name, kind, getattr(self, name)))
         check_share_or_end("min_precision", self.min_precision)
         if self.max_errors is not None:
             check_number(
@@ -109,6 +116,22 @@ class Constraints:
     def bounds_rows(self) -> bool:
         """Whether coverage, precision or errors are limited."""
         return self.min_coverage > 0 or self.min_precision > 0 or self.max_errors is not None
+
+    @property
+    def sums_rows(self) -> bool:
+        """Whether there are limits beyond these: a budget, segments, parities."""
+        return self.max_coverage is not None or bool(self.segments or self.parities)
+
+    @property
+    def segment_columns(self) -> tuple[str, ...]:
+        """The columns whose values are segments or groups, each once."""
+        named = [each.column for each in self.segments] + [each.column for each in self.parities]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def max_units(self) -> int:
+        """What the row weights may add up to, in units: shares of groups multiply two sums."""
+        return PARITY_UNITS if self.parities else MAX_WEIGHT
 
     def of_sample(self, share: float, margin: float = 0.0) -> Constraints:
         """The demands on a rule of a sample of the rows: limits on rows in proportion.
@@ -167,3 +190,26 @@ def _names(argument: str, value: Any) -> tuple[str, ...]:
     if not all(isinstance(n, str) for n in names):
         raise InputError(f"'{argument}' must be a list of feature names, got {list(names)!r}.")
     return names
+
+
+def _nouns(argument: str, kind: type[Any], given: Any) -> tuple[Any, ...]:
+    """A list of limits, each as it is or as a mapping of its arguments."""
+    if isinstance(given, (kind, Mapping)):
+        given = (given,)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"'{argument}' must be a list of {kind.__name__}, got {given!r}.")
+    out = []
+    for each in given:
+        if isinstance(each, Mapping):
+            known = tuple(kind.__dataclass_fields__)
+            unknown = [name for name in each if name not in known]
+            if unknown or "column" not in each:
+                wrong = f"has no {unknown[0]!r}" if unknown else "needs a 'column'"
+                raise InputError(
+                    f"'{argument}': {kind.__name__} {wrong}; it has {', '.join(known)}."
+                )
+            each = kind(**each)
+        if not isinstance(each, kind):
+            raise InputError(f"'{argument}' must be a list of {kind.__name__}, got {each!r}.")
+        out.append(each)
+    return tuple(out)

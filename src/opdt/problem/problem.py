@@ -38,6 +38,7 @@ from opdt.problem.coded import (
 from opdt.problem.constraints import Constraints
 from opdt.problem.groups import FeatureGroups, check_groups
 from opdt.problem.lifting import class_code, label_code, lift_condition, lower_condition
+from opdt.problem.segments import RowLimit, check_row_limits, row_limits
 from opdt.problem.structure import Structure
 from opdt.rules import Op, Rule
 from opdt.table import Kind, Plan, Table
@@ -181,7 +182,9 @@ constraints, sample_weight, roles, missing
         )
         code = label_code(table, label)
         if gains is None:
-            gains = volume_impurity(table.labels, len(table.classes), w, code, table.weights)
+            gains = volume_impurity(
+                table.labels, len(table.classes), w, code, table.weights, constraints.max_units
+            )
         structure = structure or Structure.free(2)
         problem = cls(table, structure, feature_groups, gains, constraints)
         problem._check()
@@ -210,8 +213,9 @@ constraints, sample_weight, roles, missing
     def with_limits(self, **limits: Any) -> Problem:
         """The same rules with other limits on the rows they cover.
 
-        Takes `min_coverage`, `min_precision` and `max_errors` of `Constraints`; those that are
-        not given stay, and so does whatever does not depend on them.
+        Takes `min_coverage`, `min_precision`, `max_errors`, `max_coverage`, `segments` and
+        `parities` of `Constraints`; those that are not given stay, and so does whatever does not
+        depend on them.
         """
         return self._changed("constraints", replace(self.constraints, **limits))
 
@@ -223,7 +227,7 @@ constraints, sample_weight, roles, missing
 
     def _changed(self, name: str, value: Any) -> Problem:
         other = copy(self)
-        for known in ("limits", "n_rules"):
+        for known in ("limits", "n_rules", "_row_limits"):
             other.__dict__.pop(known, None)
         object.__setattr__(other, name, value)
         return other
@@ -237,6 +241,7 @@ constraints, sample_weight, roles, missing
             )
         _ = self.chains  # refuses groups that do not exist or are empty
         _ = self.limits  # refuses a precision of more digits than can be compared
+        check_row_limits(self)
 
     # -- what may be said -------------------------------------------------------------------
 
@@ -438,6 +443,26 @@ constraints, sample_weight, roles, missing
             and measure.covered - measure.errors >= limits.precision * measure.covered
         )
 
+    def row_limits(self, label: int) -> tuple[RowLimit, ...]:
+        """Further limits on the rows of a rule of this class: budgets, segments, parities."""
+        if not self.constraints.sums_rows:
+            return ()
+        if label not in self._row_limits:
+            self._row_limits[label] = row_limits(self, label)
+        return self._row_limits[label]
+
+    @cached_property
+    def _row_limits(self) -> dict[int, tuple[RowLimit, ...]]:
+        return {}
+
+    def meets_row_limits(self, rule: CodedRule) -> bool:
+        """Whether the rows of a rule meet these further limits."""
+        limits = self.row_limits(rule.label)
+        if not limits:
+            return True
+        fires = self.cover(rule.conditions)
+        return all(limit.holds(fires) for limit in limits)
+
     def key(self, rule: CodedRule, measure: Measure) -> tuple[Any, ...]:
         """The order of rules, best first: the documented tie-break of every exact engine.
 
@@ -467,6 +492,8 @@ constraints, sample_weight, roles, missing
             return "it does not fit the structure"
         if not self.within_limits(measure or self.measure(rule)):
             return "its coverage, precision or errors are not as demanded"
+        if not self.meets_row_limits(rule):
+            return "it does not meet 'max_coverage', 'segments' or 'parities'"
         return None
 
     def fits(self, chain: Chain, conditions: Conditions) -> bool:

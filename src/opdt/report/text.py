@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opdt.objectives import Objective, words_of
+from opdt.objectives.measures import measure_named
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
 from opdt.solution import Solution, Status, StopReason
@@ -58,6 +59,8 @@ def rule_lines(solution: Solution) -> list[str]:
     if solution.rule is None:
         if solution.objective == "coverage" and solution.status is Status.NO_PATTERN:
             return [_NO_RULE[Status.INFEASIBLE]]
+        if measure_named(solution.objective) and solution.status is Status.NO_PATTERN:
+            return [f"No pattern: no rule {words_of(solution.objective).nothing}."]
         if isinstance(solution.objective, Objective) and solution.status is Status.NO_PATTERN:
             return ["No pattern: no rule covers rows that are worth anything together."]
         return [_NO_RULE[solution.status]]
@@ -149,6 +152,9 @@ def _shares(solution: Solution, rule: Rule, table: Table, w: float) -> list[tupl
         ),
         ("lift", f"{lift}  (all rows: {format_share(base)} are {rule.label})"),
     ]
+    if measure_named(solution.objective) is not None and solution.objective != "lift":
+        words = words_of(solution.objective)
+        return [(words.name, words.show(solution.value)), *facts]
     if solution.objective != "vi":
         return facts
     everything = format_count(total - w * (total - in_class))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.errors import InputError
-from opdt.table.columns import Column, code_matrix, tiles
+from opdt.table.columns import Column, code_matrix, code_values, tiles
 from opdt.table.frames import (
     Source,
     check_names,
@@ -64,6 +64,8 @@ class Table:
         Row weights; None means that every row counts one.
     plan : Plan
         What each column of the data was taken for, also those that are no features.
+    kept : tuple of Column
+        Columns that are no features and were kept as segments, categorical whatever they hold.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Table:
     classes: NDArray[Any]
     weights: NDArray[np.float64] | None = None
     plan: Plan = field(default_factory=Plan)
+    kept: tuple[Column, ...] = ()
 
     def of_one_class(self, name: str) -> Table:
         """The same features, where rows have no classes; `name` is that of all."""
@@ -89,7 +92,8 @@ class Table:
         """The table of some rows, all classes kept, as if no other row had been read."""
         weights = None if self.weights is None else self.weights[rows]
         columns = tuple(column.take(rows) for column in self.columns)
-        return Table(columns, self.labels[rows], self.classes, weights)
+        kept = tuple(column.take(rows) for column in self.kept)
+        return Table(columns, self.labels[rows], self.classes, weights, kept=kept)
 
     @classmethod
     def build(
@@ -100,6 +104,7 @@ class Table:
         sample_weight: Any = None,
         roles: Mapping[str, str] | Plan | None = None,
         missing: Any = None,
+        keep: Sequence[str] = (),
         apart: Sequence[str] = (),
         only_class: str | None = None,
         warn: bool = True,
@@ -124,6 +129,8 @@ class Table:
             is kept as it is: other rows of the same table are read as those that it was made of.
         missing : list of values, or mapping of column name to such lists, optional
             Cells that mean that there is no value, such as 9999.
+        keep : sequence of column names
+            Columns to keep even if they are no features: limits per segment ask for them.
         apart : sequence of column names
             Columns beside the target that are no features, because an objective reads them.
         only_class : str, optional
@@ -144,9 +151,10 @@ class Table:
         """
         source = open_source(X)
         try:
-            return cls._built(
+            table = cls._built(
                 source, y, sample_weight, roles, missing, apart, only_class, warn, watch, n_jobs
             )
+            return replace(table, kept=_kept(source, table, keep)) if keep else table
         except BadRows as error:
             raise in_file(error, source, y) from None
 
@@ -226,6 +234,20 @@ class Table:
             self.check_used(name)
             raise unknown_column(name, self.names) from None
 
+    def segments(self, name: str) -> Column:
+        """The column whose values are segments: a feature, or one that was kept."""
+        if name in self._positions:
+            return self.columns[self._positions[name]]
+        for column in self.kept:
+            if column.name == name:
+                return column
+        if any(column.name == name for column in self.plan.not_used):
+            raise InputError(
+                f"column {name!r} is no feature and was not kept as segments; build the table with "
+                f"Table.build(..., keep=[{name!r}])."
+            )
+        raise unknown_column(name, self.names)
+
     def check_used(self, name: str) -> None:
         """Refuse a column of the data that is no feature, saying why it is none."""
         for column in self.plan.not_used:
@@ -235,6 +257,21 @@ class Table:
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.names)}
+
+
+def _kept(source: Source, table: Table, names: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of these names that are no features, as segments."""
+    out = []
+    for name in dict.fromkeys(names):
+        if name in table.names:
+            continue
+        if name not in source.names:
+            raise unknown_column(name, source.names)
+        raw = source.column(source.names.index(name))
+        out.append(
+            Column(name, Kind.CATEGORICAL, *code_values(raw, Kind.CATEGORICAL, f"column {name!r}"))
+        )
+    return tuple(out)
 
 
 def with_lines(plans: Sequence[ColumnPlan], source: Source) -> list[ColumnPlan]:

@@ -22,14 +22,14 @@ from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Whole
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.position_kernels import LIMITED, list_pair
-from opdt.engines.search.positions import Lister, RowLimit
+from opdt.engines.search.positions import Lister
 from opdt.engines.search.rays import fill_levels
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.sweep import Sweep
 from opdt.engines.search.table_rows import TableRows
-from opdt.problem import CodedRule, Measure, Problem
+from opdt.problem import CodedRule, Measure, Problem, RowLimit
 from opdt.solution import Clock, StopReason
 
 # Sets of rays that are gathered before their rules are listed, to see whether fewer will do.

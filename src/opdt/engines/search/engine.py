@@ -14,12 +14,12 @@ from opdt.engines.many import ManySolves, check_value
 from opdt.engines.search.blocks import Order
 from opdt.engines.search.collect import Collector, RuleListing
 from opdt.engines.search.merge import merged
-from opdt.engines.search.positions import RowLimit
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.within_limits import WithinLimits
-from opdt.problem import CodedRule, Measure, Problem
+from opdt.errors import UnsupportedProblem
+from opdt.problem import CodedRule, Measure, Problem, RowLimit
 from opdt.rules import Rule
-from opdt.solution import Budget, Clock, Solution, StopReason, running
+from opdt.solution import Budget, Clock, Solution, Statistics, StopReason, running
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class SearchEngine(Engine):
 
     name: ClassVar[str] = "search"
     proves_optimality: ClassVar[bool] = True
+    takes_row_limits: ClassVar[bool] = True
 
     start: Rule | None = None
     switches: Switches = field(default_factory=Switches)
@@ -46,6 +47,8 @@ class SearchEngine(Engine):
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
         start: CodedRule | None = None if self.start is None else problem.lower(self.start)
+        if problem.constraints.sums_rows:
+            return self.many(problem).solve_within(problem, clock, start)
         prepared = Prepared(problem)
         fewer = None
         if self.switches.merging:
@@ -111,6 +114,9 @@ class Searcher(ManySolves):
         """
         problem, clock = self.with_gains(gains), _clock(budget)
         coded = None if start is None else problem.lower(start)
+        if problem.constraints.sums_rows:
+            outcome = self.solve_within(problem, clock, coded)
+            return audit(SearchEngine.name, problem, outcome, clock.elapsed())
         run = Run(problem, self._prepared, clock, self._switches, start=coded)
         run.search()
         return audit(SearchEngine.name, problem, _outcome(run), clock.elapsed())
@@ -128,6 +134,8 @@ class Searcher(ManySolves):
         Unless it must be `proven`, only a quick look is taken.
         """
         problem, clock = self.with_gains(gains), _clock(budget)
+        if problem.constraints.sums_rows:
+            return self.solve(gains, budget=clock, start=start)
         coded = None if start is None else problem.lower(start)
         # a rule that is known spares the search for one to start from
         switches = replace(self._switches, seeding=not proven)
@@ -144,6 +152,8 @@ class Searcher(ManySolves):
         """
         check_value(value)
         problem, clock = self.with_gains(gains), _clock(budget)
+        if problem.constraints.sums_rows:
+            return super().reaches(value, gains, budget=clock)
         least = problem.gain(value)
         if problem.may_be_empty and least <= 0:
             return True
@@ -202,8 +212,46 @@ class Searcher(ManySolves):
         """
         return WithinLimits(self._collector(gains, budget), limits).solve()
 
+    def solve_within(self, problem: Problem, clock: Clock, start: CodedRule | None) -> Outcome:
+        """The best rule that meets the problem's own limits on sums of rows, class by class.
+
+        The problem has the table, structure and constraints of this searcher, and any gains.
+        """
+        objective = problem.objective
+        best: tuple[CodedRule, Measure] | None = None
+        bounds, nodes, stopped = [], 0, StopReason.FINISHED
+        for label in objective.labels:
+            own = problem.with_objective(replace(objective, labels=(label,)))  # type: ignore[type-var]
+            collector = Collector(own, self._prepared, self._order, clock, self._switches)
+            within = WithinLimits(collector, own.row_limits(label))
+            found = None
+            if stopped is StopReason.FINISHED:
+                if start is not None and own.objection(start) is None:
+                    within.offer((start, own.measure(start)))
+                found, stopped = within.solve()
+                nodes += within.nodes
+            if found is not None and (best is None or problem.key(*found) < problem.key(*best)):
+                best = found
+            if stopped is not StopReason.FINISHED:
+                bounds.append(within.bound)
+        if best is not None:
+            bounds.append(best[1].gain)
+        elif problem.may_be_empty:
+            bounds.append(0)
+        return Outcome(
+            rule=None if best is None else best[0],
+            bound=None if stopped is StopReason.FINISHED else max(bounds),
+            stopped_by=stopped,
+            statistics=Statistics(nodes=nodes),
+        )
+
     def _collector(self, gains: Any, budget: Budget | Clock | None) -> Collector:
         problem, clock = self.with_gains(gains), _clock(budget)
+        if problem.constraints.sums_rows:
+            raise UnsupportedProblem(
+                "lists of rules do not take 'max_coverage', 'segments' or 'parities'; discover "
+                "does."
+            )
         return Collector(problem, self._prepared, self._order, clock, self._switches)
 
     @cached_property

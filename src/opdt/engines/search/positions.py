@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from opdt.engines.search import position_kernels as kernels
 from opdt.engines.search.blocks import Blocks, Store
 from opdt.engines.search.rays import Rays, fill_levels
-from opdt.problem import CodedCondition, CodedRule, Problem
+from opdt.problem import CodedCondition, CodedRule, Problem, RowLimit
 from opdt.rules import Op
 
 Whole = NDArray[np.int64]
@@ -19,16 +18,6 @@ Levels = NDArray[np.int32]
 
 CAPACITY = 4096  # records of a kernel, at least
 STEPS = 100_000  # rows and nodes between two looks at the clock
-
-
-@dataclass(frozen=True, eq=False)
-class RowLimit:
-    """A limit on the covered rows beyond the problem's own: the sum of a column is at most so
-    much. `column` (n_rows,) holds whole numbers.
-    """
-
-    column: Whole
-    most: int
 
 
 def sum_columns(

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.blocks import Store
 from opdt.engines.search.collect import Collector
-from opdt.engines.search.positions import RowLimit
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
-from opdt.problem import CodedRule, Gains, Measure, Problem, RowGains
+from opdt.problem import CodedRule, Gains, Measure, Problem, RowGains, RowLimit
 from opdt.solution import StopReason
 
 Whole = NDArray[np.int64]
@@ -34,6 +33,9 @@ Ranked = tuple[CodedRule, Measure]
 STEPS = 20  # searches that look for good prices
 HIGHEST = 8.0  # a price per row at most, where 1 takes all that the best row gains
 FINEST = 2**16  # units of a price that make one unit of gain
+# The part by which prices are lowered for the listing. At the very prices of the lowest bound whole
+# families of rules tie, as all small rules without errors under a limit on coverage.
+SHADE = 256
 MAX_TOTAL = 2**56  # what priced gains may add up to
 
 
@@ -68,7 +70,10 @@ class WithinLimits:
     def __init__(self, collector: Collector, limits: Sequence[RowLimit]) -> None:
         self._collector, self._problem = collector, collector.problem
         self._row_limits = tuple(limits)
-        self._free = self._problem.with_limits(min_coverage=0, min_precision=0.0, max_errors=None)
+        self._free = self._problem.with_limits(
+            min_coverage=0, min_precision=0.0, max_errors=None, max_coverage=None, segments=(),
+            parities=(),
+        )  # fmt: skip
         objective = self._problem.objective
         # The problem's own limits are priced as well: the priced search knows no other.
         self._all = {
@@ -82,6 +87,8 @@ class WithinLimits:
         self._scales = [float(max(1, np.abs(limit.column).max(initial=0))) for limit in first]
         self._total = int(np.abs(gains).sum())
         self._known: Ranked | None = None
+        self.bound: int = self._problem.ceiling  # a gain that no rule within the limits exceeds
+        self.nodes = 0
 
     def solve(self) -> tuple[Ranked | None, StopReason]:
         """The first rule, in the documented order, that meets the limits, and why it ended.
@@ -108,11 +115,16 @@ class WithinLimits:
                 break
             seen.add((fine, prices))
             run = self._search(fine, prices, start)
+            self.nodes += run.statistics.nodes
             if run.stopped_by is not None:
+                most = run.bound()
+                if most is not None:
+                    self.bound = min(self.bound, (most + self._allowance(prices)) // fine)
                 return fine, prices, 0, run.stopped_by
             start = run.incumbent
             value = 0 if start is None else run.problem.measure(start).gain
             bound = (value + self._allowance(prices)) // fine
+            self.bound = min(self.bound, bound)
             if best is None or bound < best[2]:
                 best = fine, prices, bound
             if start is not None:
@@ -170,10 +182,11 @@ class WithinLimits:
         measure = self._problem.measure(rule)
         over = [use - most for use, most in zip(used, self._most, strict=True)]
         if max(over, default=0) <= 0 and self._problem.objection(rule) is None:
-            self._offer((rule, measure))
+            self.offer((rule, measure))
         return measure.gain / self._scale, np.array(over) / self._scales
 
-    def _offer(self, ranked: Ranked) -> None:
+    def offer(self, ranked: Ranked) -> None:
+        """Take a rule that meets the limits, if it comes before the best one known."""
         if ranked[1].gain < self._collector.lowest:
             return
         if self._known is None or self._problem.key(*ranked) < self._problem.key(*self._known):
@@ -183,6 +196,7 @@ class WithinLimits:
 
     def _list(self, fine: int, prices: tuple[int, ...]) -> StopReason | None:
         """List what the prices leave, with a value that rises with the best rule known."""
+        prices = tuple(price - price // SHADE for price in prices)
         collector, priced = self._collector, self._priced(fine, prices)
         scores = Scores.of(priced)
         allowance = self._allowance(prices)
@@ -201,7 +215,7 @@ class WithinLimits:
         lister = collector.lister(values, scores.offset, store, self._row_limits)
         found = collector.fill(priced, store, lister)
         for ranked in found.representatives():
-            self._offer(ranked)
+            self.offer(ranked)
         return None if found.is_complete else found.stopped_by
 
 
