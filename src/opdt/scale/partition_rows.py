@@ -23,9 +23,8 @@ from opdt.engines.search.records import Task, group_classes, priced_tasks, task_
 from opdt.engines.search.regions import FREE
 from opdt.engines.search.rows import Count, Open, Rows, Step
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.scan_kernels import Alone, ScanScratch
+from opdt.engines.search.scan_kernels import About, Alone, Counted, ScanScratch
 from opdt.engines.search.seeding import priced_rows, unit_prices
-from opdt.scale import kernels
 from opdt.scale.cutting import edges_of, parts_of_all
 from opdt.scale.driver import Stopped
 from opdt.scale.layers import PartitionLayer
@@ -400,24 +399,24 @@ class PartitionRows(Rows):
         own = part.sets[first : first + number]
         largest = int((layer.grid.n_bins[own] + 1).prod(axis=1).max())
         weight = int(cells[: part.starts[1]].sum())  # of all rows
-        scratch = ScanScratch.of(size, largest * self._channels, weight)
+        grid = layer.grid
+        scratch = ScanScratch.of(size, largest * self._channels, weight, grid.lone.shape[1])
         records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
-        owners = np.empty(RECORDS, np.int64)
         state = np.array([first, 0], np.int64)
+        counted, ways = Counted(cells, part.starts), np.full(len(part.sets), scan_kernels.ALL_WAYS)
         while state[0] < first + number:
             self._driver.check()
             begun, end = int(state[0]), min(first + number, int(state[0]) + SETS)
-            kernels.bound_counts(
-                layer.grid, Alone.none(), part.sets[:end], part.shapes[:end], part.starts, cells,
-                task.groups, self._channels, scan.sets.rules(size), scan.asked(task, size),
-                scratch, records, owners, state,
+            rules, asked = scan.sets.rules(size), scan.asked(task, size)
+            scan_kernels.scan_sets(
+                About(grid, Alone.none(), task.groups, self._channels, rules, asked),
+                part.sets[:end], ways, 0, counted, np.zeros(2, np.int64), scratch, records, state,
             )  # fmt: skip
-            for at, record, bound in scan.take(layer, step, records[: state[1]]):
-                yield int(owners[at]), record, bound
+            for record, bound in scan.take(layer, step, records[: state[1]]):
+                yield record[scan_kernels.OWNER], record, bound
             state[1] = 0
             if int(state[0]) == begun:  # more records of one set than there is room for
                 records = np.empty((4 * len(records), records.shape[1]), np.int64)
-                owners = np.empty(len(records), np.int64)
 
 
 def _bound_of(entry: Stream | Count) -> int:

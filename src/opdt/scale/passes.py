@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.rays import Ray
-from opdt.engines.search.scan_kernels import ScanScratch
+from opdt.engines.search.scan_kernels import Places
 from opdt.errors import InputError
 from opdt.rules import Op
 from opdt.scale import kernels
@@ -165,7 +165,7 @@ class CountCells(PassPart):
             weights = np.empty(0, np.int64)
         kernels.add_sets(
             codes, _writable(self.sets), _writable(self.shapes), _writable(self.starts), ends,
-            weights, ScanScratch.of(1, 1, 0).places, parts["cells"],
+            weights, Places.room(), parts["cells"],
         )  # fmt: skip
 
 

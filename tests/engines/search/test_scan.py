@@ -17,7 +17,7 @@ from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
 from opdt.engines.search.kernels import NEG, Limits
 from opdt.engines.search.records import NO_LIMITS
-from opdt.engines.search.scan_kernels import Alone, Asked, Groups, Rules, ScanScratch
+from opdt.engines.search.scan_kernels import About, Alone, Asked, Counted, Groups, Rules, ScanScratch
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 
@@ -53,13 +53,14 @@ class Rows:
         self.rules = Rules(np.zeros(2 * k, np.int64), 1, np.empty(0, bool), False, False)
         most = int(np.prod([axis.n_bins + 1 for axis in axes for _ in range(2)]))
         # numbers of 32 bits, or of 64
-        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()) + ((seed % 2) << 31))
+        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()) + ((seed % 2) << 31), 9)
 
-    def asked(self, need: int, limits: Limits | None = None) -> Asked:
+    def about(self, need: int, limits: Limits | None = None) -> About:
         """Rules that gain so much, within limits."""
         one = np.ones(1, np.int64)
         given = limits is not None, *(limits or NO_LIMITS)
-        return Asked(need, one, self.minus * one, 1, 0, *given)
+        asked = Asked(need, one, self.minus * one, 1, 0, *given)
+        return About(self.grid, Alone.none(), self.groups, 2, self.rules, asked)
 
     def covers(self, axis: int, down: bool) -> list[Any]:
         """The rows that each threshold on an axis covers."""
@@ -98,8 +99,8 @@ def test_no_interval_beside_other_rays_gains_more_than_its_bound(
     sets = np.array([[first, *others]])
     records = np.empty((1, kernels.HEAD), np.int64)
     kernels.scan_sets(
-        data.grid, Alone.none(), sets, np.array([kernels.ALL_WAYS]), 1, data.groups, 2, data.rules,
-        data.asked(need), np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
+        data.about(need), sets, np.array([kernels.ALL_WAYS]), 1, Counted.none(),
+        np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
     )  # fmt: skip
     for ways in product([False, True], repeat=len(others)):
         if len(set(others)) == len(others) or ways == (False, True):
@@ -129,8 +130,8 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
     ways = np.array([asked if asked else kernels.ALL_WAYS])
     records, state = np.empty((64, kernels.HEAD + 4 * k), np.int64), np.zeros(2, np.int64)
     kernels.scan_sets(
-        data.grid, Alone.none(), np.arange(k)[None], ways, 0, data.groups, 2, data.rules,
-        data.asked(need, limits), np.zeros(8, np.int64), data.scratch, records, state,
+        data.about(need, limits), np.arange(k)[None], ways, 0, Counted.none(),
+        np.zeros(8, np.int64), data.scratch, records, state,
     )  # fmt: skip
     bounds: dict[tuple[int, ...], int] = {}
     for record in records[: state[1]].tolist():

@@ -11,20 +11,11 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import kernels
 from opdt.engines.search.candidate import KEEPING, Candidate
-from opdt.engines.search.kernels import Kinds, Limits, Search
+from opdt.engines.search.deepen import settle_alone
+from opdt.engines.search.kernels import Limits, Pairs, Search
 from opdt.engines.search.workspace import Workspace
 
 Whole = NDArray[np.int64]
-
-
-def _together(k: int) -> Kinds:
-    """A set of k rays that all stand together."""
-    none = np.zeros(k, np.int64)
-    following = np.append(np.arange(1, k + 1), -1).reshape(-1, 1)
-    return Kinds(np.arange(k), none, none, none, following, True)
-
-
-TOGETHER = {k: _together(k) for k in (2, 3)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +100,12 @@ def _best(piece: Candidate, shared: Whole, control: Whole) -> int | None:
     place = Workspace(k, n, int(piece.tops.max()), k, 1)
     search = Search(0, 0, flags, piece.limits, shared, place.counters, place.chosen, place.records)
     node = piece.node(rows=order)
+    pair = Pairs(np.array([k - 2], np.int32), np.array([k - 1], np.int32))
     if k == 2:
-        kernels.settle_range(node, 0, 1, TOGETHER[2], search, place.space)
+        settle_alone(node, pair, search, place.space)
     else:
-        kernels.settle_pairs(node, 0, 0, 0, TOGETHER[3], search, place.space)
+        space, start = place.space, np.array([node.gains[node.gains > 0].sum()])
+        kernels.outer(node, 0, pair, start, 0, search, space.frames, space.room, space.scratch)
     number = int(place.counters[kernels.RECORDS])
     return int(place.records[:number, 0].max()) if number else None
 

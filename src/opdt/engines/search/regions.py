@@ -94,6 +94,21 @@ class Cutting(NamedTuple):
         )  # fmt: skip
 
 
+def cut_levels(levels: NDArray[np.int32], top: int, bins: int, out: Whole) -> int:
+    """Levels between which one side of a box is cut, 0 first and the top last, into `out`.
+
+    The top level has a place of its own. Returns the number of places.
+    """
+    if top <= bins:
+        edges = np.arange(top + 1)
+    else:
+        sample = np.sort(levels[:: max(1, len(levels) // 2000)])
+        inner = np.unique(sample[np.arange(1, bins - 1) * len(sample) // (bins - 1)])
+        edges = np.concatenate([[0], inner[(inner > 0) & (inner < top - 1)], [top - 1, top]])
+    out[: len(edges)] = edges
+    return len(edges) - 1
+
+
 class Regions:
     """Opens boxes on rows in memory, cuts them, and settles the small ones."""
 
@@ -240,11 +255,14 @@ class Regions:
         """
         k = len(box.rays)
         scratch, cells, edges = self._scratch(k)
+        sizes = np.empty(k, np.int64)
+        for d, (own, top) in enumerate(zip(region.levels, region.tops.tolist(), strict=True)):
+            sizes[d] = cut_levels(own, top, INNER_BINS[k], edges[d])
         out = np.empty((MOST_ALIVE, 1 + 2 * k), np.int64)
         corner = np.zeros(k, np.int64)
         number, best, decided = box_kernels.cut_box(
-            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, INNER_BINS[k],
-            cells, edges, *scratch, out, corner,
+            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, edges, sizes,
+            cells, *scratch, out, corner,
         )  # fmt: skip
         host, offset = self._host, self._host.scores.offset(k)
         if not self._limited:

@@ -47,7 +47,7 @@ class Step(NamedTuple):
 class Count(NamedTuple):
     """Sets of axes (n_sets, size) to be counted in the first bins of a step.
 
-    `ways` (n_sets,) are those in which the axes may be used, as `scan_kernels.bound_set` has them.
+    `ways` (n_sets,) are those in which the axes may be used, as `scan_kernels.next_rays` has them.
     """
 
     step: Step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ import numpy as np
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Work
 from opdt.engines.search.candidate import Candidate
-from opdt.engines.search.deepen import Deepener, kinds_of
+from opdt.engines.search.deepen import Deepener, kinds_of, pairs_between, settle_alone
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
-from opdt.engines.search.kernels import Flags, Kinds, Search, Space
+from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search, Space
 from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
@@ -172,7 +173,7 @@ class Sweep:
                         else Deepener(self, part, kinds, size).tasks()
                     )
         if tasks:
-            announce_compilation(kernels.settle_range)
+            announce_compilation(kernels.evaluate)
         quick = work < WORTH_THREADS and size == 2
         n_threads = 1 if quick else min(run.clock.budget.n_threads, max(1, len(tasks)))
         n_pairs = min(MOST_ITEMS, n_rays * (n_rays - 1) // 2)
@@ -200,13 +201,10 @@ class Sweep:
         for begin, end in pairwise([0, *cuts.tolist(), n]):
 
             def task(slot: int, begin: int = begin, end: int = end) -> None:
-                def call(search: Search, space: Space) -> int:
-                    ended: int = kernels.settle_range(
-                        part.field.node, begin, end, kinds, search, space
-                    )
-                    return ended
-
-                self.call(call, part, part.field, slot)
+                first, second = pairs_between(kinds, begin, end)
+                for at in range(0, len(first), MOST_ITEMS):
+                    pairs = Pairs(first[at : at + MOST_ITEMS], second[at : at + MOST_ITEMS])
+                    self.call(partial(settle_alone, part.field.node, pairs), part, part.field, slot)
 
             if begin < end:
                 yield part.bound, task

@@ -18,7 +18,7 @@ from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.records import Task
 from opdt.engines.search.rows import Count, Layer, Open, Rows, Step
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.scan_kernels import ScanScratch
+from opdt.engines.search.scan_kernels import About, Counted, ScanScratch
 from opdt.engines.search.seeding import sample_rules
 from opdt.engines.search.table_boxes import TableBoxes
 from opdt.engines.search.table_layers import TableLayer, TableLayers
@@ -199,9 +199,8 @@ class TableRows(Rows):
             need = scan.need(task, size)
             records = np.empty((len(sets), kernels.HEAD), np.int64)
             ended = kernels.scan_sets(
-                layer.grid, layer.alone, sets, np.full(len(sets), kernels.ALL_WAYS), 1,
-                task.groups, layer.channels, scan.sets.rules(size), scan.asked(task, size),
-                run.control, space[0], records, np.zeros(2, np.int64),
+                self._about(layer, step), sets, np.full(len(sets), kernels.ALL_WAYS), 1,
+                Counted.none(), run.control, space[0], records, np.zeros(2, np.int64),
             )  # fmt: skip
             if ended == kernels.STOPPED:
                 return
@@ -255,8 +254,13 @@ class TableRows(Rows):
     def _n_axes(self) -> int:
         return len({ray.feature for ray in self.rays.rays})
 
+    def _about(self, layer: TableLayer, step: Step) -> About:
+        """What is asked of the axes of a layer now."""
+        rules, asked = self.scan.sets.rules(step.size), self.scan.asked(step.task, step.size)
+        return About(layer.grid, layer.alone, step.task.groups, layer.channels, rules, asked)
+
     def _way(self, rays: tuple[int, ...]) -> int:
-        """How some rays use their axes, as `bound_set` takes it."""
+        """How some rays use their axes, as `next_rays` takes it."""
         at = 0
         for d, ray in enumerate(rays):
             op = self.rays.rays[ray].op
@@ -268,7 +272,7 @@ class TableRows(Rows):
     def _count(self, agenda: Agenda | None, slot: int, count: Count) -> None:
         """Count some sets of axes; what is left of them goes on the agenda, if any."""
         step, sets, ways = count
-        run, scan, task, size = self.run, self.scan, step.task, step.size
+        run, scan, size = self.run, self.scan, step.size
         layer = self.layer(step)
         self.layers.fill(layer, sets)
         space = self._space(slot, layer, sets, size)
@@ -280,11 +284,10 @@ class TableRows(Rows):
         while not run.halted():
             begun = int(state[0])
             ended = kernels.scan_sets(
-                layer.grid, layer.alone, sets, ways, 0, task.groups, layer.channels,
-                scan.sets.rules(size), scan.asked(task, size), run.control, scratch, records,
-                state,
+                self._about(layer, step), sets, ways, 0, Counted.none(), run.control, scratch,
+                records, state,
             )  # fmt: skip
-            for _, record, bound in scan.take(layer, step, records[: state[1]]):
+            for record, bound in scan.take(layer, step, records[: state[1]]):
                 if agenda is not None:
                     self._keep(agenda, layer, step, record, bound, alive)
             state[1] = 0
@@ -348,11 +351,12 @@ class TableRows(Rows):
         """Scratch of a thread, large enough for the sets."""
         extents = layer.grid.n_bins + 1
         needed = int(extents[sets].prod(axis=1).max()) * layer.channels
+        bins = layer.grid.lone.shape[1]
         known = self._scratch.get((slot, size))
-        if known is None or known[0].cells.shape[1] < needed:
+        if known is None or not known[0].holds(needed, bins):
             if not self.run.claim(ScanScratch.n_bytes(size, needed, self._weight)):
                 return None
-            scratch = ScanScratch.of(size, needed, self._weight)
+            scratch = ScanScratch.of(size, needed, self._weight, bins)
             known = (scratch, np.empty((1024, kernels.HEAD + 4 * size), np.int64))
             self._scratch[slot, size] = known
         return known
