@@ -44,6 +44,11 @@ def test_what_is_a_number(value, whole, number, finite):
         (checks.check_bool, (1,), "'x' must be True or False, got 1."),
         (checks.check_choice, ("c", ("a", "b")), "'x' must be 'a' or 'b', got 'c'."),
         (checks.check_choice, ([], ("a", "b", "d")), "'x' must be 'a', 'b' or 'd', got []."),
+        (checks.check_kind, (3, str, "a name"), "'x' must be a name, got int."),
+        (checks.check_kind, (3, str, "a name", "say it"), "'x' must be a name, got int; say it."),
+        (checks.check_text, (3,), "'x' must be a text, got 3."),
+        (checks.check_list, ("ab",), "'x' must be a list, got 'ab'."),
+        (checks.check_list, (3, "two names"), "'x' must be two names, got 3."),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_sentence(check, arguments, sentence):
@@ -58,7 +63,14 @@ def test_an_upper_end_is_named():
         checks.check_int("x", 4, 1, most=3)
 
 
+def test_a_phrase_has_its_own_quotes():
+    with pytest.raises(InputError, match=r"^'rules' of the file must be a list, got 3"):
+        checks.check_list("'rules' of the file", 3)
+
+
 def test_what_fits_is_returned():
+    assert checks.check_list("x", (1, 2)) == [1, 2]
+    assert checks.check_kind("x", "a", str, "a name") == "a"
     assert checks.check_share_or_end("x", 1) == 1.0
     assert checks.check_int_or_none("x", None) is None
     assert checks.check_number("x", Fraction(1, 2), "a half", lambda n: n == 0.5) == Fraction(1, 2)

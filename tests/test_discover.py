@@ -159,6 +159,7 @@ def test_coding_ends_with_the_time(looks):
 
 def test_a_table_that_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr("opdt.problem.arguments.available", lambda: 50)
+    monkeypatch.setattr("opdt.problem.arguments.LARGE", 0)  # for which the system is asked
     with pytest.raises(
         MemoryLimit,
         match=r"^coding 6 rows of 3 columns needs about 72 bytes of memory and 50 bytes are free; ",

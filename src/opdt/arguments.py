@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from opdt.checks import is_whole
+from opdt.checks import check_kind, is_whole
 from opdt.errors import InputError
 from opdt.solution import Budget, Clock
 
@@ -22,8 +22,7 @@ def resolve_budget(
     memory = None if memory_limit is None else resolve_size(memory_limit)
     if budget is None:
         return Budget(time_limit=time_limit, n_jobs=n_jobs, memory_limit=memory)
-    if not isinstance(budget, Budget):
-        raise InputError(f"'budget' must be a Budget object, got {type(budget).__name__}.")
+    check_kind("budget", budget, Budget, "a Budget object")
     if time_limit is not None or n_jobs is not None:
         raise InputError(
             "'time_limit' and 'n_jobs' cannot be given beside 'budget'; put them into it as "

@@ -1,13 +1,19 @@
-"""Checks of arguments: each returns what is meant, or says in one sentence what was expected."""
+"""Checks of arguments: each returns what is meant, or says in one sentence what was expected.
+
+`name` is that of the argument; a phrase that has its own quotes, such as "'rules' of the file", is
+taken as it is.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from opdt.errors import InputError
+
+Kind = TypeVar("Kind")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -30,21 +36,21 @@ def check_int(name: str, value: Any, least: int = 1, *, most: int | None = None)
     """A whole number of at least `least`, and of at most `most`."""
     if not is_whole(value) or value < least or (most is not None and value > most):
         wanted = f"an int >= {least}" if most is None else f"an int from {least} to {most}"
-        raise InputError(f"'{name}' must be {wanted}, got {value!r}.")
+        raise InputError(f"{_quoted(name)} must be {wanted}, got {value!r}.")
     return int(value)
 
 
 def check_int_or_none(name: str, value: Any, least: int = 1) -> int | None:
     """The same, or None."""
     if value is not None and (not is_whole(value) or value < least):
-        raise InputError(f"'{name}' must be an int >= {least} or None, got {value!r}.")
+        raise InputError(f"{_quoted(name)} must be an int >= {least} or None, got {value!r}.")
     return None if value is None else int(value)
 
 
 def check_number(name: str, value: Any, wanted: str, fits: Callable[[Any], bool]) -> Any:
     """A number that fits, as it was given; `wanted` says in words what does."""
     if not is_number(value) or not fits(value):
-        raise InputError(f"'{name}' must be {wanted}, got {value!r}.")
+        raise InputError(f"{_quoted(name)} must be {wanted}, got {value!r}.")
     return value
 
 
@@ -61,7 +67,7 @@ def check_share_or_end(name: str, value: Any) -> float:
 def check_bool(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, bool):
-        raise InputError(f"'{name}' must be True or False, got {value!r}.")
+        raise InputError(f"{_quoted(name)} must be True or False, got {value!r}.")
     return value
 
 
@@ -70,5 +76,31 @@ def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         *others, last = map(repr, allowed)
         words = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"'{name}' must be {words}, got {value!r}.")
+        raise InputError(f"{_quoted(name)} must be {words}, got {value!r}.")
     return value
+
+
+def check_kind(name: str, value: Any, kind: type[Kind], wanted: str, cure: str = "") -> Kind:
+    """An object of a class; `wanted` says in words of which, and `cure` what to do."""
+    if not isinstance(value, kind):
+        said = f"; {cure}" if cure else ""
+        raise InputError(f"{_quoted(name)} must be {wanted}, got {type(value).__name__}{said}.")
+    return value
+
+
+def check_text(name: str, value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise InputError(f"{_quoted(name)} must be a text, got {value!r}.")
+    return value
+
+
+def check_list(name: str, value: Any, wanted: str = "a list") -> list[Any]:
+    """What a list or another series of values holds; a text or a mapping is none."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InputError(f"{_quoted(name)} must be {wanted}, got {value!r}.")
+    return list(value)
+
+
+def _quoted(name: str) -> str:
+    return name if "'" in name else f"'{name}'"

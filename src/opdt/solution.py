@@ -12,14 +12,16 @@ from enum import StrEnum
 from html import escape
 from typing import Any
 
-from opdt.checks import is_number, is_whole
+from opdt.checks import check_number, is_finite, is_whole
 from opdt.errors import InputError
-from opdt.machine import available, cores
+from opdt.machine import available, cores, refuse_beyond
 from opdt.rules import Rule
 from opdt.table import Plan
 from opdt.verdict import Evidence, Verdict, VerdictLevel, judge
 
 # Of a word and its ground, on pages that are light or dark.
+LITTLE = 1 << 20  # bytes that are there on any machine
+
 _COLOURS = {
     VerdictLevel.SUPPORTED: ("#0a6a47", "#dff3e9"),
     VerdictLevel.WEAK: ("#7a4700", "#fbecd2"),
@@ -148,14 +150,11 @@ class Budget:
             ("memory_limit", "bytes"),
         ):
             value = getattr(self, name)
-            if value is not None and not (is_number(value) and value >= 0):
-                raise InputError(
-                    f"'{name}' must be a number of {unit} >= 0 or None, got {value!r}."
-                )
-            if value == math.inf and name != "time_limit":
-                raise InputError(
-                    f"'{name}' must be a finite number of {unit} or None, got {value!r}."
-                )
+            if value is None:
+                continue
+            check_number(name, value, f"a number of {unit} >= 0 or None", lambda x: x >= 0)
+            if name != "time_limit":
+                check_number(name, value, f"a finite number of {unit} or None", is_finite)
         if self.cancel is not None and not callable(getattr(self.cancel, "is_set", None)):
             raise InputError(
                 f"'cancel' must be a threading.Event or None, got {type(self.cancel).__name__}."
@@ -244,6 +243,21 @@ class Clock:
         free, limit = available(), self.budget.memory_limit
         most = float("inf") if free is None else float(free)
         return most * 0.75 if limit is None else max(0.0, min(limit - self._held, most))
+
+    def fits(self, n_bytes: int) -> bool:
+        """Whether an engine may allocate so many bytes.
+
+        For little memory only the memory limit counts: asking the system takes a millisecond.
+        """
+        if n_bytes > LITTLE:
+            return n_bytes <= self.room()
+        limit = self.budget.memory_limit
+        return limit is None or n_bytes <= limit - self._held
+
+    def require(self, n_bytes: int, what: str, cure: str) -> None:
+        """Raise `MemoryLimit` where so many bytes do not fit; see `machine.refuse_beyond`."""
+        if not self.fits(n_bytes):
+            refuse_beyond(n_bytes, self.room(), what, cure)
 
 
 def running(budget: Budget | Clock | None) -> Clock:

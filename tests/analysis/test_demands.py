@@ -51,7 +51,8 @@ def check(given: dict[str, Any], levels: list[float], objective: str) -> None:
             assert point is None
             continue
         assert point is not None
-        assert point.proven
+        assert point.status == "optimal"
+        assert point.value == point.bound
         if level in asked:
             assert point.rule == best.rule
         counts = point.covered, point.errors
@@ -106,7 +107,7 @@ def test_a_path_without_time_claims_nothing():
     for found in (precision_path(X, Y, time_limit=0), coverage_path(X, Y, time_limit=0)):
         assert not found.complete
         assert found.stopped_by is StopReason.TIME
-        assert not any(point.proven for point in found)
+        assert not any(point.status == "optimal" for point in found)
 
 
 @pytest.mark.parametrize(

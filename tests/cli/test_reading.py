@@ -49,6 +49,7 @@ def test_the_rule_is_the_same_however_the_file_is_written(opdt, folder, name, se
 @pytest.mark.parametrize("step", ["table.textfile", "problem.arguments"])
 def test_a_file_that_does_not_fit_is_refused(opdt, folder, refused, monkeypatch, step):
     monkeypatch.setattr(f"opdt.{step}.available", lambda: 20)
+    monkeypatch.setattr("opdt.problem.arguments.LARGE", 0)  # for which the system is asked
     refused(opdt("fit", "patients.csv", *FIT), " of memory", "'memory_limit'")
 
 

@@ -132,7 +132,7 @@ def test_the_improvement_is_from_8_to_32_in_12_seconds():
 
 
 def test_an_unknown_table_is_refused():
-    with pytest.raises(InputError, match="'table' must be one of structures"):
+    with pytest.raises(InputError, match="'table' must be 'structures', "):
         published("nine")
 
 

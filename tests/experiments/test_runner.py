@@ -164,7 +164,7 @@ def test_a_damaged_note_of_runs_is_one_sentence(toy_kinds, tmp_path):
 
 @pytest.mark.parametrize("jobs", [0, -1])
 def test_a_run_needs_a_process(toy_kinds, tmp_path, jobs):
-    with pytest.raises(InputError, match="'jobs' must be a whole number >= 1"):
+    with pytest.raises(InputError, match="'jobs' must be an int >= 1"):
         run([toy()], tmp_path, SETTINGS, jobs=jobs)
 
 

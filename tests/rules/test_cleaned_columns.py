@@ -114,7 +114,7 @@ def test_people_are_shown_levels_and_parts() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"form": "eval"}, "'form' of a cleaning must be one of"),
+        ({"form": "eval"}, "'form' of a cleaning must be "),
         ({"how": 1}, "unknown key 'how'"),
         ({"missing": "?"}, "'missing' of a cleaning of the rule must be a list"),
         ({"renamed": [["a"]]}, "'renamed' of a cleaning of the rule must hold pairs"),

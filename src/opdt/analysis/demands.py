@@ -12,14 +12,15 @@ each coverage need not, because errors count as covered rows. So both are search
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from opdt.analysis.counts import Judged, counts_on, frame_of, text_table
 from opdt.arguments import start_clock
+from opdt.checks import check_list, check_number
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
@@ -28,7 +29,7 @@ from opdt.problem import Constraints, Problem
 from opdt.problem.arguments import Groups, StructureLike
 from opdt.problem.objective import as_written
 from opdt.rules import Rule
-from opdt.solution import Budget, Solution, StopReason
+from opdt.solution import Budget, Solution, Status, StopReason
 from opdt.table import Plan
 from opdt.verdict import Evidence
 
@@ -47,11 +48,12 @@ class DemandPoint(Judged):
     rule : Rule
     covered, errors, n_rows : float
         Rows that the rule covers, those of another class among them, and all rows (weighted).
-    bound : float
-        A precision, or a number of right rows, that no rule exceeds that meets the demand.
-    proven : bool
-        Whether no such rule is better: for this demand, and for all higher ones that the rule
-        meets.
+    value, bound : float
+        The precision, or the number of right rows, of the rule on the rows it was found on; and
+        one that no rule exceeds that meets the demand.
+    status : Status
+        "optimal" where no such rule is better: for this demand, and for all higher ones that the
+        rule meets; else "feasible".
     evidence : Evidence or None
         What the training rows say about the rule; see `verdict`.
     """
@@ -61,8 +63,9 @@ class DemandPoint(Judged):
     covered: float
     errors: float
     n_rows: float
+    value: float
     bound: float
-    proven: bool
+    status: Status
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
 
@@ -121,13 +124,13 @@ class DemandPath:
         """
         counts = counts_on([point.rule for point in self.points], X, y, sample_weight)
         return tuple(
-            DemandPoint(p.least, p.rule, *numbers, p.bound, p.proven, p.evidence)
+            DemandPoint(p.least, p.rule, *numbers, p.value, p.bound, p.status, p.evidence)
             for p, numbers in zip(self.points, counts, strict=True)
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The points by column: what every library makes a data frame of."""
-        names = ("least", "precision", "coverage", "covered", "errors", "bound", "proven")
+        names = ("least", "precision", "coverage", "covered", "errors", "value", "bound", "status")
         table = {name: [getattr(point, name) for point in self.points] for name in names}
         verdicts = [None if p.verdict is None else str(p.verdict.level) for p in self.points]
         return table | {"verdict": verdicts, "rule": [str(point.rule) for point in self.points]}
@@ -314,7 +317,8 @@ def _trace(
         points.append(
             DemandPoint(
                 float(level), found.rule, found.covered, found.errors,
-                pricer.total / pricer.scale, found.bound, proven, found.evidence,
+                pricer.total / pricer.scale, found.value, found.bound,
+                Status.OPTIMAL if proven else Status.FEASIBLE, found.evidence,
             )
         )  # fmt: skip
     return DemandPath(
@@ -325,13 +329,9 @@ def _trace(
 
 def _listed(name: str, demands: Any) -> list[Any]:
     """A list of demands, or one sentence."""
-    if isinstance(demands, str) or not isinstance(demands, Iterable):
-        raise InputError(f"'{name}' must be a list of numbers, got {demands!r}.")
-    listed = list(demands)
+    listed = check_list(name, demands, "a list of numbers")
     for each in listed:
-        is_number = isinstance(each, Real) and not isinstance(each, bool)
-        if not is_number or not 0 < each < math.inf:
-            raise InputError(f"'{name}' must be numbers above 0, got {each!r}.")
+        check_number(name, each, "numbers above 0", lambda x: 0 < x < math.inf)
     if not listed:
         raise InputError(f"'{name}' must have at least one number, got none.")
     return listed
@@ -350,6 +350,6 @@ def _coverage(each: Any, pricer: Pricer) -> Fraction:
 
 
 def _precision(each: Any) -> Fraction:
-    if each > 1:
-        raise InputError(f"'precisions' must be numbers above 0 and at most 1, got {each!r}.")
-    return as_written(each)
+    return as_written(
+        check_number("precisions", each, "numbers above 0 and at most 1", lambda x: x <= 1)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from opdt.checks import check_choice, check_int, check_share
+from opdt.checks import check_choice, check_int, check_kind, check_share
 from opdt.counts import RuleCounts
 from opdt.errors import InputError
 from opdt.rules import Rule
@@ -124,8 +124,7 @@ def holdout_report(rule: Rule, X: Any, y: Any, level: float = 0.95) -> HoldoutRe
     """
     from scipy.stats import hypergeom
 
-    if not isinstance(rule, Rule):
-        raise InputError(f"'rule' must be a Rule, got {type(rule).__name__}; take solution.rule.")
+    check_kind("rule", rule, Rule, "a Rule", "take solution.rule")
     check_share("level", level)
     counts = count_rule(rule, X, y)
     n_rows, n_class, covered = int(counts.n_rows), int(counts.n_class), int(counts.covered)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.checks import check_int
-from opdt.machine import refuse_beyond
 from opdt.problem import CodedCondition
 from opdt.rules import Condition, Op
 from opdt.solution import Budget, Clock
@@ -61,13 +60,12 @@ class BinnedTable:
     ) -> BinnedTable:
         """Cut the numeric features of a table into bins of equal width.
 
-        The clock's limits end the work with `Expired` or `MemoryLimit`.
+        The clock's limits end the work with `LimitReached` or `MemoryLimit`.
         """
         check_bins(n_bins)
         clock = clock or Budget().start()
-        refuse_beyond(
+        clock.require(
             table.n_rows * (4 * table.n_features + 32),
-            clock.room(),
             "a table of bins",
             "take fewer rows or columns, or use the engine 'search'",
         )

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from opdt.engines.base import Engine, Outcome, Recorder
 from opdt.engines.tree import SplitTree, first_condition, opposite
-from opdt.machine import refuse_beyond
 from opdt.problem import CodedCondition, CodedRule, Problem
 from opdt.problem.coded import holds
 from opdt.rules import Op
@@ -61,9 +60,8 @@ class BSCCARTEngine(Engine):
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
         most = max((column.n_values for column in problem.table.columns), default=0)
-        refuse_beyond(
+        clock.require(
             len(problem.table.classes) * most * COUNT_BYTES,
-            clock.room(),
             "counting the classes of a column's values",
             "round its values, merge classes, or use the engine 'search'",
         )

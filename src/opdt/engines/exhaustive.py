@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.base import Engine, Outcome, Recorder, value_of
-from opdt.machine import refuse_beyond
 from opdt.problem import Chain, CodedCondition, CodedRule, Measure, Problem, simplify
 from opdt.problem.coded import count_possible, holds
 from opdt.solution import Clock, LimitReached, Statistics, StopReason
@@ -136,9 +135,8 @@ def _batches(problem: Problem, clock: Clock) -> Iterator[Batch]:
     """
     for chain in problem.chains:
         n_steps = sum(_counts(problem, chain))
-        refuse_beyond(
+        clock.require(
             n_steps * (problem.table.n_rows + STEP_BYTES),
-            clock.room(),
             f"trying {n_steps:,} conditions on {problem.table.n_rows:,} rows",
             "use the engine 'search'",
         )

@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from opdt.checks import check_kind
 from opdt.engines.base import Engine
 from opdt.errors import EngineUnavailable, InputError
 
@@ -65,10 +66,7 @@ def get_engine(engine: str | Engine) -> Engine:
     """The engine of this name with default settings, or the configured engine itself."""
     if isinstance(engine, Engine):
         return engine
-    if not isinstance(engine, str):
-        raise InputError(
-            f"'engine' must be a name or an Engine object, got {type(engine).__name__}."
-        )
+    check_kind("engine", engine, str, "a name or an Engine object")
     if engine not in ENGINES:
         close = difflib.get_close_matches(engine, ENGINES, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(ENGINES)}."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opdt.errors import InputError
+from opdt.checks import check_int_or_none, check_number
 from opdt.experiments.cell import Cell, Record, Scalar
 from opdt.experiments.tables import PaperComparison
 
@@ -43,10 +43,9 @@ class ExperimentSettings:
 
     def __post_init__(self) -> None:
         for name, value in (("splits", self.splits), ("seeds", self.seeds)):
-            if value is not None and value < 1:
-                raise InputError(f"'{name}' must be a whole number >= 1, got {value}.")
-        if self.time_limit is not None and self.time_limit <= 0:
-            raise InputError(f"'time_limit' must be more than 0 seconds, got {self.time_limit:g}.")
+            check_int_or_none(name, value)
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, "more than 0 seconds", lambda x: x > 0)
 
     def wants_dataset(self, name: str) -> bool:
         """Whether a dataset takes part."""

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from opdt.errors import InputError
+from opdt.checks import check_choice
 
 # Tables of one number per dataset, configuration, part of the data and quantity, and what a
 # configuration is in each.
@@ -112,10 +112,7 @@ def published(table: str) -> tuple[Published, ...]:
     >>> first.dataset, first.configuration, first.quantity, first.mean
     ('australian', 'opdt', 'VI', 22.8)
     """
-    if table not in TABLES:
-        raise InputError(
-            f"'table' must be one of {', '.join(TABLES)}, got {table!r}; choose one of them."
-        )
+    check_choice("table", table, tuple(TABLES))
     return tuple(
         Published(
             row["dataset"],

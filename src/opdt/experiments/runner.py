@@ -17,8 +17,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from opdt.checks import check_int
 from opdt.datasets.fetch import ENVIRONMENT
-from opdt.errors import InputError, OpdtError
+from opdt.errors import OpdtError
 from opdt.experiments.cell import Cell, measure
 from opdt.experiments.experiment import Experiment, ExperimentSettings, Results
 from opdt.experiments.provenance import note_run
@@ -71,8 +72,7 @@ def run(
     folder : Path, optional
         Where the raw files of the datasets are; see `opdt.datasets.load`.
     """
-    if jobs < 1:
-        raise InputError(f"'jobs' must be a whole number >= 1, got {jobs}.")
+    check_int("jobs", jobs)
     cells = all_cells(experiments, settings)
     store = ResultStore(out)
     with store, _data_folder(folder):

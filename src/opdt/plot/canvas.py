@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from opdt.errors import InputError
+from opdt.checks import check_kind
 from opdt.optional import require
 
 if TYPE_CHECKING:
@@ -81,12 +81,8 @@ def axes_for(ax: Axes | None, width: float, height: float, *, sheet: bool = Fals
         figure: Figure = pyplot.figure(figsize=(width, height), layout=layout)
         return figure.add_axes((0, 0, 1, 1)) if sheet else figure.add_subplot()
     kind: type[Axes] = matplotlib("axes").Axes
-    if isinstance(ax, kind):
-        return ax
-    raise InputError(
-        f"'ax' must be matplotlib axes or None, got {type(ax).__name__}; "
-        "make some with fig, ax = plt.subplots()."
-    )
+    cure = "make some with fig, ax = plt.subplots()"
+    return check_kind("ax", ax, kind, "matplotlib axes or None", cure)
 
 
 def theme_of(ax: Axes) -> Theme:

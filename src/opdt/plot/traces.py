@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdt.errors import InputError
+from opdt.checks import check_kind
 from opdt.plot.canvas import (
     Theme,
     axes_for,
@@ -48,10 +48,7 @@ def progress(solution: Any, *, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     solution = getattr(solution, "solution_", solution)
-    if not isinstance(solution, Solution):
-        raise InputError(
-            f"'solution' must be a Solution or a fitted model, got {type(solution).__name__}."
-        )
+    check_kind("solution", solution, Solution, "a Solution or a fitted model")
     ax = axes_for(ax, *_SIZE)
     theme = theme_of(ax)
     dress(ax, theme)

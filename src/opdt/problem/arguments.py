@@ -57,8 +57,8 @@ def resolve_table(
 ) -> Table:
     """The table of the data, or the table given, which nothing may be added to.
 
-    The clock's limits end the coding of the data with `Expired`; what does not fit into memory is
-    refused.
+    The clock's limits end the coding of the data with `LimitReached`; what does not fit into
+    memory is refused.
     """
     if is_partitioned(X):
         raise InputError(
@@ -92,7 +92,8 @@ def _coded(source: Source, y: Any, asked: Mapping[str, Any], clock: Watch | None
         if dense > LARGE:
             refuse_beyond(working, _free(), what, TOO_LARGE)
 
-    refuse_beyond(dense, _free(), what, TOO_LARGE)
+    if dense > LARGE:  # asking the system takes longer than coding a small table
+        refuse_beyond(dense, _free(), what, TOO_LARGE)
     try:
         return Table.build(source, y, watch=watch, n_jobs=threads, **asked)
     except MemoryLimit:

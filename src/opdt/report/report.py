@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opdt.checks import check_kind
 from opdt.counts import ratio
 from opdt.errors import InputError
 from opdt.report.content import wrong_rows
@@ -178,12 +179,9 @@ class Subject:
         """The subject of a fitted estimator, or of a solution and what was asked."""
         from opdt.problem.arguments import resolve_structure
 
-        solution = model if isinstance(model, Solution) else getattr(model, "solution_", None)
-        if not isinstance(solution, Solution):
-            raise InputError(
-                "'model' must be a fitted OPDTClassifier or a Solution, "
-                f"got {type(model).__name__}; fit it first."
-            )
+        wanted = "a fitted OPDTClassifier or a Solution"
+        found = getattr(model, "solution_", model)
+        solution = check_kind("model", found, Solution, wanted, "fit it first")
         if model is solution:
             known = dict(settings or {})
         else:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from opdt.checks import check_list
 from opdt.errors import InputError
 from opdt.rules.condition import Condition, Op
 from opdt.rules.rule import Rule
@@ -77,8 +78,7 @@ def rule_from_dict(data: Any, source: str = "the rule") -> AnyRule:
     if keys is _RULE:
         return _rule_from(data, source)
     bodies, default = data.get("rules"), data.get("default")
-    if not isinstance(bodies, list):
-        raise InputError(f"'rules' of {source} must be a list, got {bodies!r}.")
+    bodies = check_list(f"'rules' of {source}", bodies)
     if "default" not in data:
         raise InputError(f"{source} has no key 'default'; null leaves rows without a class.")
     if default is not None:
@@ -139,9 +139,7 @@ def _conditions_to_list(rule: Rule) -> list[dict[str, Any]]:
 
 
 def _rule_from(data: dict[str, Any], source: str) -> Rule:
-    conditions = data.get("conditions")
-    if not isinstance(conditions, list):
-        raise InputError(f"'conditions' of {source} must be a list, got {conditions!r}.")
+    conditions = check_list(f"'conditions' of {source}", data.get("conditions"))
     label = _decode_label(data.get("label"), "label", source)
     return Rule([_condition_from_dict(c, source) for c in conditions], label)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from opdt.checks import check_choice, check_int, check_number
+from opdt.checks import check_choice, check_int, check_kind, check_list, check_number, check_text
 from opdt.errors import InputError
 from opdt.problem import Constraints, Structure
 from opdt.problem.groups import PREDEFINED
@@ -55,12 +55,11 @@ class DataSource:
     n_columns: int
 
     def __post_init__(self) -> None:
-        if self.kind not in ("dataset", "file"):
-            raise InputError(f"'kind' of the data must be 'dataset' or 'file', got {self.kind!r}.")
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"'name' of the data must be a text, got {self.name!r}.")
-        if not (self.sha256 is None or isinstance(self.sha256, str)):
-            raise InputError(f"'sha256' of the data must be a text, got {self.sha256!r}.")
+        check_choice("'kind' of the data", self.kind, ("dataset", "file"))
+        if not check_text("'name' of the data", self.name):
+            raise InputError("'name' of the data is empty.")
+        if self.sha256 is not None:
+            check_text("'sha256' of the data", self.sha256)
         if (self.sha256 is None) != (self.kind == "dataset"):
             raise InputError("'sha256' belongs to a file, and to no dataset.")
         for name in ("n_rows", "n_columns"):
@@ -75,10 +74,8 @@ class Pinned:
     note: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rule, Rule):
-            raise InputError(f"a pinned rule must be a Rule, got {type(self.rule).__name__}.")
-        if not isinstance(self.note, str):
-            raise InputError(f"'note' of a pinned rule must be a text, got {self.note!r}.")
+        check_kind("rule", self.rule, Rule, "a Rule")
+        check_text("'note' of a pinned rule", self.note)
 
 
 @dataclass(frozen=True)
@@ -145,8 +142,7 @@ class Work:
         for name in DEMANDS:
             object.__setattr__(self, name, getattr(demands, name))
         check_choice("form", self.form, tuple(FORMS))
-        if not isinstance(self.structure, Structure):
-            raise InputError(f"'structure' must be a Structure, got {self.structure!r}.")
+        check_kind("structure", self.structure, Structure, "a Structure")
         if fitting_form(self.form, self.structure) != self.form:
             raise InputError(f"the structure is not of the form {self.form!r}.")
         unknown = set(self.structure.group) - {*PREDEFINED, *self.groups}
@@ -284,8 +280,7 @@ class Work:
         said = dict(said)
         form = said.get("form", self.form)
         structure = said.get("structure", self.structure)
-        if not isinstance(structure, Structure):
-            raise InputError(f"'structure' must be a Structure, got {structure!r}.")
+        check_kind("structure", structure, Structure, "a Structure")
         if (depth := said.pop("max_depth", None)) is not None:
             structure = resized(structure, depth)
         if isinstance(groups := said.get("groups"), Mapping):
@@ -314,8 +309,7 @@ class Work:
 def _members(group: str, features: Any) -> tuple[str, ...]:
     if not group or group in PREDEFINED:
         raise InputError(f"a group cannot be called {group!r}; choose another name.")
-    if isinstance(features, str | bytes) or not isinstance(features, list | tuple):
-        raise InputError(f"group {group!r} must be a list of columns, got {features!r}.")
+    check_list(f"group {group!r}", features, "a list of columns")
     if not all(isinstance(feature, str) for feature in features):
         raise InputError(f"group {group!r} must list columns by name, got {list(features)!r}.")
     return tuple(dict.fromkeys(features))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.checks import check_choice
 from opdt.errors import InputError
 from opdt.table.kinds import Kind
 from opdt.table.numbers_in_text import read_number
@@ -80,11 +81,7 @@ class Cleaning:
             ("zone", ("", UTC)),
             ("part", ("", *PARTS)),
         ):
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name!r} of a cleaning must be one of {', '.join(map(repr, allowed))}, "
-                    f"got {getattr(self, name)!r}."
-                )
+            check_choice(f"'{name}' of a cleaning", getattr(self, name), allowed)
 
     def apply(self, raw: Raw) -> tuple[Raw, NDArray[np.bool_] | None]:
         """Return the column as it is compared, and the cells that could not be read.

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from opdt.checks import check_choice
 from opdt.errors import InputError, OpdtWarning
 from opdt.machine import cores, mappable
 from opdt.table import cells
@@ -136,8 +137,8 @@ def warn_of_encoding(file: TextFile) -> None:
 
 def check_order(order: str | None) -> None:
     """Refuse an order of days and months that there is not."""
-    if order is not None and order not in ORDERS:
-        raise InputError(f"'date_order' must be 'dmy' or 'mdy', got {order!r}.")
+    if order is not None:
+        check_choice("date_order", order, ORDERS)
 
 
 def warn_of_dates(path: str, found: Mapping[str, Reading], order: str | None) -> None:

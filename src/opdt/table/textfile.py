@@ -14,6 +14,7 @@ from operator import mul
 from os import PathLike
 from typing import BinaryIO, TextIO, cast
 
+from opdt.checks import check_choice
 from opdt.errors import InputError, MemoryLimit
 from opdt.machine import available, format_size, mappable
 from opdt.table.places import is_remote, open_binary, shown
@@ -181,8 +182,8 @@ def _check_marks(separator: str | None, decimal: str | None) -> None:
         raise InputError(
             f"'separator' must be one character other than a quote, got {separator!r}."
         )
-    if decimal is not None and decimal not in (".", ","):
-        raise InputError(f"'decimal' must be '.' or ',', got {decimal!r}.")
+    if decimal is not None:
+        check_choice("decimal", decimal, (".", ","))
     if decimal is not None and decimal == separator:
         raise InputError(f"'separator' and 'decimal' must differ, got {decimal!r} for both.")
 

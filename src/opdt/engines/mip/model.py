@@ -145,8 +145,8 @@ def _largest(values: Floats) -> float:
 class Builder:
     """Collects variables and families of rows, and makes the model of them.
 
-    Looks at the clock at every step, which raises `Expired`, and refuses what does not fit into
-    memory before it is there.
+    Looks at the clock at every step, which raises `LimitReached`, and refuses what does not fit
+    into memory before it is there.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:

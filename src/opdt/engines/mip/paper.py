@@ -125,7 +125,7 @@ def formulate(
         Whether Algorithm 1 adds the structure's constraints; without it every node may split
         on every column or not at all.
     clock : Clock, optional
-        Its limits end the building with `Expired` or `MemoryLimit`.
+        Its limits end the building with `LimitReached` or `MemoryLimit`.
     """
     build = Builder(clock)
     # The branching constraints have an entry for every row and step to a leaf: on the left for each

@@ -96,7 +96,7 @@ def formulate_path(
     """The model of the best rule of a chain and a class; None where a level has no condition.
 
     `floor` is a VI that the rule has to reach: that of the best rule known so far, and a bit. The
-    limits of the clock end the building with `Expired` or `MemoryLimit`.
+    limits of the clock end the building with `LimitReached` or `MemoryLimit`.
     """
     clock = clock or Budget().start()
     build = Builder(clock)

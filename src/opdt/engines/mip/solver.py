@@ -111,7 +111,7 @@ class Adapter(Protocol):
     STARTUP: float  # seconds for each entry of a model in which no limit is looked at
 
     def load(self, model: Model, settings: SolverSettings, listener: Listener) -> SolverRun:
-        """Load a model; what takes long looks at the listener's clock, which raises `Expired`."""
+        """Load a model; what takes long looks at the listener's clock (`LimitReached`)."""
 
     def version(self) -> str:
         """Name and version of the solver."""

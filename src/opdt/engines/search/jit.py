@@ -77,7 +77,7 @@ def announce_compilation(entry: Any) -> None:
     if _announced:
         return
     try:
-        known = bool(entry.signatures) or bool(entry._cache._cache_file._load_index())
+        known = bool(entry.overloads) or bool(entry._cache._cache_file._load_index())
     except (AttributeError, OSError):  # plain Python, or a Numba that keeps its cache elsewhere
         return
     if not known:

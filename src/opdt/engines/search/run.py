@@ -397,7 +397,7 @@ class Run:
 
     def claim(self, size: int) -> bool:
         """Whether so many bytes are to be had; the run is stopped where they are not."""
-        if size <= self.clock.room():
+        if self.clock.fits(size):
             return True
         self.stopped_by = StopReason.MEMORY
         self.halt()
