@@ -17,7 +17,7 @@ from opdt import discover
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
-from opdt.engines.search import SearchEngine, candidate
+from opdt.engines.search import SearchEngine, positions
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.solution import Budget, Status, StopReason
@@ -77,11 +77,11 @@ def test_the_most_precise_rule_is_that_of_the_slow_twin(engine, data):
     check_most_precise(data, engine)
 
 
-@pytest.mark.parametrize("few_steps", [True, False])
-def test_the_most_precise_rule_on_cells_is_that_of_the_slow_twin(few_steps, monkeypatch):
+@pytest.mark.parametrize("many_steps", [True, False])
+def test_the_most_precise_rule_on_cells_is_that_of_the_slow_twin(many_steps, monkeypatch):
     make_eager(monkeypatch)
-    if not few_steps:
-        monkeypatch.setattr(candidate, "FEW_STEPS", -1)
+    if not many_steps:
+        monkeypatch.setattr(positions, "STEPS", 1)
 
     @given(data=st.data())
     @examples(60)

@@ -19,7 +19,7 @@ from entangled import entangled
 from naive import Naive
 from opdt.engines.search import RowLimit, Searcher, Switches, position_kernels
 from opdt.engines.search.collect import GRACE, Gather
-from opdt.engines.search.positions import Lister
+from opdt.engines.search.listing import Lister
 from opdt.engines.search.run import Prepared
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Problem, Structure
@@ -251,7 +251,7 @@ def test_an_interruption_ends_the_listing(noise: Problem, monkeypatch: pytest.Mo
     def interrupt(label: int, rays: tuple[int, ...]) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("opdt.engines.search.positions.Lister.list", staticmethod(interrupt))
+    monkeypatch.setattr("opdt.engines.search.listing.Lister.list", staticmethod(interrupt))
     assert Searcher(noise).list_rules(3, by_rows=True).stopped_by is StopReason.INTERRUPTED
 
 

@@ -18,7 +18,7 @@ PREAMBLE = """
 import json
 import numpy as np
 from opdt.engines.search import SearchEngine, Searcher, Switches
-from opdt.engines.search import bit_kernels, box_kernels, kernels, candidate, regions, scan_kernels
+from opdt.engines.search import bit_kernels, box_kernels, kernels, positions, regions, scan_kernels
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -49,9 +49,9 @@ SIGNATURES = """
 default = regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS
 small = dict.fromkeys(regions.LEAF_ROWS, 3), 2, 1
 for steps, large_rows, sizes in (
-    (2_000_000, 10**9, default), (-1, 10**9, default), (2_000_000, 0, default), (-1, 0, small)
+    (100_000, 10**9, default), (1, 10**9, default), (100_000, 0, default), (1, 0, small)
 ):
-    candidate.FEW_STEPS = steps
+    positions.STEPS = steps
     regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS = sizes
     for problem in problems(40, (1, 2, 3, 4)):
         switches = Switches(large_rows=large_rows)
@@ -70,7 +70,7 @@ ANSWERS = """
 found = []
 for problem in problems(9, (1, 2, 3)):
     for large_rows in (0, 10**9):
-        candidate.FEW_STEPS = -1 if large_rows else 2_000_000
+        positions.STEPS = 1 if large_rows else 100_000
         regions.LEAF_ROWS = dict.fromkeys(regions.LEAF_ROWS, 3)
         regions.FEW_ROWS, regions.FEW_POSITIONS = 2, 1
         solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)

@@ -17,7 +17,15 @@ from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
 from opdt.engines.search.kernels import NEG, Limits
 from opdt.engines.search.records import NO_LIMITS
-from opdt.engines.search.scan_kernels import About, Alone, Asked, Counted, Groups, Rules, ScanScratch
+from opdt.engines.search.scan_kernels import (
+    About,
+    Alone,
+    Asked,
+    Counted,
+    Groups,
+    Rules,
+    ScanScratch,
+)
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.support import LARGE_ROWS, agree, examples, make_eager, switches
-from opdt.engines.search import Switches, candidate
+from opdt.engines.search import Switches, positions
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 from sorts import GAINS, SORTS, grid, two_classes
@@ -24,7 +24,7 @@ from strategies import (
 
 SEEDS = st.integers(0, 2**32 - 1)
 THREADS = st.sampled_from([1, 2])
-STEPS = st.sampled_from([2_000_000, -1])  # ties by trying all positions, or by bisecting them
+STEPS = st.sampled_from([100_000, 1])  # rows between two looks at the clock, when ties are settled
 PATHS = {"few rows": LARGE_ROWS, "many rows": 0}
 
 
@@ -37,10 +37,10 @@ def path(request: pytest.FixtureRequest) -> Any:
 
 
 def check(problem: Problem, data: st.DataObject, path: int) -> None:
-    """Assert agreement with switches, threads and a way to settle ties that are drawn."""
+    """Assert agreement with switches, threads and steps of settling ties that are drawn."""
     chosen = data.draw(switches(path), label="switches")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidate, "FEW_STEPS", data.draw(STEPS, label="steps"))
+        patch.setattr(positions, "STEPS", data.draw(STEPS, label="steps"))
         agree(problem, chosen, data.draw(THREADS, label="threads"))
 
 
@@ -73,7 +73,7 @@ def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(
     depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At this price an error costs nothing but its own row, so that many rules tie."""
-    monkeypatch.setattr(candidate, "FEW_STEPS", -1)
+    monkeypatch.setattr(positions, "STEPS", 1)
     for seed in range(100):
         rng = np.random.default_rng([depth, seed])
         table = random_table(rng, int(rng.integers(8, 16)), "thirds", n_conditions=8)

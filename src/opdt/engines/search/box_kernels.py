@@ -137,9 +137,10 @@ def cut_box(
     """Cut a box into cells and put those that may gain the goal together to smaller boxes.
 
     Side d is cut into `sizes[d]` places between the levels `edges[d]`, 0 first and the top last.
-    Scratch: `cells` (2, n_cells) and that of `bound_cut`. Into `out` (capacity, 1 + 2 k) go bound, low and high positions of the boxes, counted from this one's low
-    side, and into `corner` (k,) the position of the best exact gain. Returns the number of boxes,
-    that gain, and whether the cells decide all.
+    Scratch: `cells` (2, n_cells) and that of `bound_cut`. Into `out` (capacity, 1 + 2 k) go bound,
+    low and high positions of the boxes, counted from this one's low side, and into `corner` (k,)
+    the position of the best exact gain. Returns the number of boxes, that gain, and whether the
+    cells decide all.
     """
     k = tops.size
     strides = np.empty(k, np.int64)

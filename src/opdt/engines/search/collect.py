@@ -2,7 +2,7 @@
 
 Two steps. The search itself, with its best value held fast, finds all *sets of rays* on which
 some rule reaches it (`Gather`): nothing that its bounds dismiss can. Then the positions on each
-set are listed (`positions.Lister`). Both steps use a value that rises as soon as so many rules as
+set are listed (`listing.Lister`). Both steps use a value that rises as soon as so many rules as
 are wanted are known to be better.
 """
 
@@ -21,8 +21,8 @@ from opdt.engines.search.blocks import Blocks, Order, Store
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Whole
 from opdt.engines.search.jit import announce_compilation
+from opdt.engines.search.listing import Lister, RowLimit
 from opdt.engines.search.position_kernels import LIMITED, list_pair
-from opdt.engines.search.positions import Lister, RowLimit
 from opdt.engines.search.rays import fill_levels
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.scan import Scan

@@ -10,9 +10,9 @@ import numpy as np
 
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Work
-from opdt.engines.search.candidate import suffix_sums
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.kernels import Kinds, Node, Pairs, Search, Small, Space
+from opdt.engines.search.positions import by_position
 from opdt.engines.search.rays import RayPlan
 from opdt.rules import Op
 
@@ -173,7 +173,7 @@ class Deepener:
             and not any(kernels.apart(kinds, other, name) for name in names)
         ]
         number = len(others)
-        mass, loss = _by_position(field, ray)
+        mass, loss = by_position(field.levels[ray], field.gains, top + 2)
         ends = np.full(number, kernels.NEG, np.int64)
         every = np.arange(number, dtype=np.int32)
         stack = [(0, top + 1, every, np.full(number, field.mass), np.zeros(number, np.int64))]
@@ -215,11 +215,3 @@ class Deepener:
             halves.sort(key=lambda half: half[0])  # the more promising half is taken first
             stack.extend(half for _, half in halves)
         return int(ends.max(initial=kernels.NEG))
-
-
-def _by_position(field: Field, ray: int) -> tuple[Whole, Whole]:
-    """Mass and loss of the rows at each position 0 … top + 1 of a ray."""
-    size, own, gains = int(field.tops[ray]) + 2, field.levels[ray], field.gains
-    return suffix_sums(own, np.maximum(gains, 0), size), suffix_sums(
-        own, np.maximum(-gains, 0), size
-    )

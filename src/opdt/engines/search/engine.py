@@ -13,8 +13,8 @@ from opdt.engines.base import Engine, Outcome, audit
 from opdt.engines.many import ManySolves, check_value
 from opdt.engines.search.blocks import Order
 from opdt.engines.search.collect import Collector, RuleListing
+from opdt.engines.search.listing import RowLimit
 from opdt.engines.search.merge import merged
-from opdt.engines.search.positions import RowLimit
 from opdt.engines.search.run import Prepared, Run, Switches
 from opdt.engines.search.within_limits import WithinLimits
 from opdt.problem import CodedRule, Measure, Problem

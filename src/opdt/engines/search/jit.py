@@ -9,10 +9,20 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any
+from typing import Any, overload
 
 from numba import njit
 from numba.core.registry import CPUDispatcher
+
+
+@overload
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]: ...
+
+
+@overload
+def kernel(
+    *, inner: bool = False, allocates: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
 def kernel(
@@ -29,7 +39,7 @@ def kernel(
     """
     if function is None:
         return partial(kernel, inner=inner, allocates=allocates)
-    options = {"_nrt": allocates, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
+    options: Any = {"_nrt": allocates, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
     compiled: Any = njit(cache=True, nogil=True, **options)(function)
     if inner and isinstance(compiled, CPUDispatcher):
         compiled.__class__ = _Inner
@@ -37,7 +47,7 @@ def kernel(
     return compiled
 
 
-class _Inner(CPUDispatcher):  # type: ignore[misc]
+class _Inner(CPUDispatcher):
     """A kernel that Python cannot enter: called from there, it runs as plain Python."""
 
     def __call__(self, *arguments: Any) -> Any:

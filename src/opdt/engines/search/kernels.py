@@ -313,14 +313,13 @@ def pair_by_table(first, second, gains, n, top1, top2, table):
 
 
 @kernel
-def sweep(first, second, gains, n, top1, top2, goal, scratch):
+def sweep(first, second, gains, n, top1, top2, scratch):
     """All positions of two rays in O(n log top2), for rays with many positions.
 
     Rows enter from the tightest level of the first ray to the loosest, into a tree over the
     levels of the second that holds for each node the sum and the best suffix sum. Returns what
-    `pair_by_table` does, and the loosest position >= 1 of the first ray at which some position
-    >= 1 of the second gains the goal (0: none). The tree has a power of two of leaves: where
-    that leaves some empty, covering nothing counts as a suffix, so gains are never below 0.
+    `pair_by_table` does. The tree has a power of two of leaves: where that leaves some empty,
+    covering nothing counts as a suffix, so gains are never below 0.
     """
     starts, order, tree = scratch.starts, scratch.order, scratch.tree
     sort_by_level(first, n, top1, starts, order)
@@ -332,7 +331,6 @@ def sweep(first, second, gains, n, top1, top2, goal, scratch):
     outside = np.int64(0)  # gain of rows at position 0 of the second ray
     inner = NEG
     full = NEG
-    found = 0
     for a in range(top1, -1, -1):
         begin = starts[a - 1] if a > 0 else 0
         for at in range(begin, starts[a]):
@@ -345,10 +343,8 @@ def sweep(first, second, gains, n, top1, top2, goal, scratch):
         best = tree[3] if top2 > 0 else NEG
         if a > 0 and top2 > 0:
             inner = max(inner, best)
-            if best >= goal:
-                found = a
         full = max(full, best, tree[2] + outside)
-    return inner, full, found
+    return inner, full
 
 
 @kernel(inner=True)
@@ -373,8 +369,7 @@ def best_pair(first, second, gains, n, top1, top2, scratch):
         depth += 1
     if cells <= TABLE_CELLS and cells <= n * (1 + 2 * depth) + 64:
         return pair_by_table(first, second, gains, n, top1, top2, scratch.table)
-    inner, full, _ = sweep(first, second, gains, n, top1, top2, np.int64(NEG), scratch)
-    return inner, full
+    return sweep(first, second, gains, n, top1, top2, scratch)
 
 
 @kernel(inner=True)
@@ -1117,102 +1112,6 @@ def singles(node, constrained, limits, values, positions, mass, covered, errors)
             if total >= values[ray] and (not constrained or within(rows, bad, limits)):
                 values[ray] = total
                 positions[ray] = j
-
-
-@kernel
-def first_positions(
-    node, goal, limits, constrained, fewest_errors, rows, sizes, positions, found, mass, covered,
-    errors,
-):  # fmt: skip
-    """The loosest positions, in the order of the rays, at which a set of rays gains `goal`.
-
-    Goes through the positions of the first ray from loose to tight, then of the second, and so
-    on; a position that drops no row more than the one before it is passed over, and so is one
-    whose mass is below the goal. With `fewest_errors` all are visited and those of fewest
-    errors win; without, the first is taken (then errors are part of the gain already).
-
-    `rows` is (n_rays, n) scratch, `sizes` (n_rays,), `positions` and `found` (n_rays,).
-    Returns the error weight of the cover, or -1 if no position gains the goal.
-    """
-    levels, tops, gains, weights, wrong, _ = node
-    n_rays = tops.size
-    last = n_rays - 1
-    n = gains.size
-    best = np.int64(-1)
-    for i in range(n):
-        rows[0, i] = i
-    sizes[0] = n
-    depth = 0
-    positions[0] = 0
-    while depth >= 0:
-        if depth == last:
-            own = levels[last]
-            for j in range(tops[last] + 1):
-                mass[j] = 0
-                covered[j] = 0
-                errors[j] = 0
-            for at in range(sizes[last]):
-                i = rows[last, at]
-                level = own[i]
-                mass[level] += gains[i]
-                covered[level] += weights[i]
-                errors[level] += wrong[i]
-            total = np.int64(0)
-            count = np.int64(0)
-            bad = np.int64(0)
-            here = -1
-            here_errors = np.int64(-1)
-            for j in range(tops[last], 0, -1):
-                total += mass[j]
-                count += covered[j]
-                bad += errors[j]
-                if total == goal and (not constrained or within(count, bad, limits)):
-                    better = here < 0 or not fewest_errors or bad <= here_errors
-                    if better:
-                        here = j
-                        here_errors = bad
-            if here > 0 and (best < 0 or here_errors < best):
-                best = here_errors
-                for at in range(last):
-                    found[at] = positions[at]
-                found[last] = here
-                if not fewest_errors:
-                    return best
-            depth -= 1
-            continue
-        # Tighten this ray to its next position that drops a row, and go on to the next ray.
-        own = levels[depth]
-        position = positions[depth] + 1
-        if position > 1:
-            # the rows dropped by the step to `position` are those at level `position - 1`
-            drops = False
-            while position <= tops[depth] and not drops:
-                for at in range(sizes[depth]):
-                    if own[rows[depth, at]] == position - 1:
-                        drops = True
-                        break
-                if not drops:
-                    position += 1
-        if position > tops[depth]:
-            depth -= 1
-            continue
-        positions[depth] = position
-        picked = 0
-        above = np.int64(0)
-        for at in range(sizes[depth]):
-            i = rows[depth, at]
-            if own[i] >= position:
-                rows[depth + 1, picked] = i
-                picked += 1
-                if gains[i] > 0:
-                    above += gains[i]
-        if above < goal:
-            depth -= 1
-            continue
-        sizes[depth + 1] = picked
-        positions[depth + 1] = 0
-        depth += 1
-    return best
 
 
 @kernel

@@ -67,7 +67,7 @@ def squeeze(
     return kept
 
 
-@kernel
+@kernel(inner=True)
 def sort_rows(first: Levels, top: int, starts: Whole, order: Levels) -> None:
     """Rows in the order of their level; afterwards `starts[a]` is the end of level `a`."""
     for a in range(top + 2):
@@ -82,7 +82,7 @@ def sort_rows(first: Levels, top: int, starts: Whole, order: Levels) -> None:
         starts[a] += 1
 
 
-@kernel
+@kernel(inner=True)
 def insert(tree: Whole, leaf: int, row: Whole, goals: Whole) -> None:
     """Add a row to a leaf and to every node above it.
 
@@ -105,7 +105,7 @@ def insert(tree: Whole, leaf: int, row: Whole, goals: Whole) -> None:
         node >>= 1
 
 
-@kernel
+@kernel(inner=True)
 def may_reach(tree: Whole, node: int, beyond: Whole, goals: Whole, m: int) -> bool:
     """Whether for each goal some suffix of a node, with all rows beyond it, may reach it."""
     for g in range(goals.shape[0]):
@@ -136,6 +136,7 @@ def list_pair(
     limits: Whole,
     most_steps: int,
     resume: bool,
+    first_only: bool,
     starts: Whole,
     order: Levels,
     tree: Whole,
@@ -148,7 +149,7 @@ def list_pair(
 
     Rows enter from the tightest level of the first ray to the loosest, into a tree over the
     levels of the second. At each level the tree is descended only where each goal is reached by
-    some suffix; with one goal the work is O((n + found) log top2).
+    some suffix, its loose half first; with one goal the work is O((n + found) log top2).
 
     Parameters
     ----------
@@ -158,9 +159,11 @@ def list_pair(
     limits : see `within_limits`.
     most_steps : rows and nodes after which the caller has a look at the clock.
     resume : go on where the last call ended, after the records were emptied.
+    first_only : keep one record alone, the loosest so far: that of the last level with one, and
+        there the loosest position of the second ray.
     stack : (depth, m + 1) scratch: sums of the rows beyond a node, and the node.
     places, sums : (capacity, 2) and (capacity, m) receive what is found; the capacity is at
-        least `top2`.
+        least `top2`, unless only the first is kept.
     state : [level to go on at, number of records, best value seen, whatever else is asked,
         whether the rows of the level have entered].
 
@@ -200,17 +203,16 @@ def list_pair(
             if not may_reach(tree, node, stack[depth], goals, m):
                 depth -= 1
             elif node < leaves:
-                # The left half has all of the right behind it; the right half is next in turn.
+                # The left half has all of the right behind it, and is next in turn.
                 left, right = 2 * node, 2 * node + 1
                 for c in range(m):
-                    stack[depth + 1, c] = stack[depth, c]
-                    stack[depth, c] += tree[right, c]
-                stack[depth, m] = left
-                stack[depth + 1, m] = right
+                    stack[depth + 1, c] = stack[depth, c] + tree[right, c]
+                stack[depth, m] = right
+                stack[depth + 1, m] = left
                 depth += 1
             else:
                 b = node - leaves + 1
-                record = state[RECORDS]
+                record = np.int64(0) if first_only else state[RECORDS]
                 if b <= top2:  # the tree may have more leaves
                     if record >= sums.shape[0]:
                         state[AT] = a
@@ -221,7 +223,9 @@ def list_pair(
                     if within_limits(sums[record], limits):
                         places[record, 0] = a
                         places[record, 1] = b
-                        state[RECORDS] += 1
+                        state[RECORDS] = record + 1
+                        if first_only:
+                            break
                 depth -= 1
         state[ENTERED] = 0
         if steps > most_steps and a > 1:

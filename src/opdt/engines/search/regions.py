@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import box_kernels
 from opdt.engines.search.boxes import Box, halves, is_most_of
-from opdt.engines.search.candidate import Expired
 from opdt.engines.search.piece import Piece
+from opdt.engines.search.positions import Expired
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.scores import Scores
 from opdt.problem import Problem, VolumeImpurity

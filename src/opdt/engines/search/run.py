@@ -15,8 +15,9 @@ from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Halted
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.candidate import Expired, first_rule
+from opdt.engines.search.candidate import first_rule
 from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.positions import Expired
 from opdt.engines.search.pricing import limits_of
 from opdt.engines.search.rays import RayPlan, Rays
 from opdt.engines.search.scan import Scan

@@ -126,8 +126,8 @@ class Course(NamedTuple):
     @classmethod
     def room(cls, size: int, bins: int) -> Course:
         """Arrays to be filled."""
-        rows = np.empty((15, size + 1), np.int64)
-        return cls(*rows, np.empty((size, bins), np.int64))
+        own = dict(zip(cls._fields[:-1], np.empty((15, size + 1), np.int64), strict=True))
+        return cls(**own, loose=np.empty((size, bins), np.int64))
 
 
 class ScanScratch(NamedTuple):
@@ -153,7 +153,7 @@ class ScanScratch(NamedTuple):
 
     def holds(self, n_cells: int, bins: int) -> bool:
         """Whether there is room for so many."""
-        return self.cells.shape[1] >= n_cells and self.course.loose.shape[1] >= bins
+        return bool(self.cells.shape[1] >= n_cells and self.course.loose.shape[1] >= bins)
 
     @staticmethod
     def n_bytes(size: int, n_cells: int, weight: int) -> int:

@@ -12,11 +12,11 @@ import numpy as np
 
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Work
-from opdt.engines.search.candidate import Candidate
 from opdt.engines.search.deepen import Deepener, kinds_of, pairs_between, settle_alone
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search, Space
+from opdt.engines.search.positions import Positions
 from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
@@ -240,16 +240,12 @@ class Sweep:
         self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
-        objective, chosen = self.run.problem.objective, list(rays)
-        return Candidate(
-            self.run.prepared.rays.levels[chosen],
-            self.run.prepared.rays.tops[chosen],
-            self.run.scores.gains(self.run.problem, label),
-            objective.weights,
-            objective.weights * objective.wrong(label),
-            self.run.limits,
-            self.run.problem.constraints.bounds_rows,
-            self.run.scores.with_errors,
-            self.run.expired,
+        run, chosen = self.run, list(rays)
+        objective, every = run.problem.objective, run.prepared.rays
+        asked = Positions.gaining(
+            goal, every.levels[chosen], every.tops[chosen], run.scores.gains(run.problem, label),
+            objective.weights, objective.weights * objective.wrong(label), run.limits, run.expired,
             self._prices.get(label),
-        ).positions(goal, quick=quick)
+        )  # fmt: skip
+        exact = run.scores.with_errors or quick
+        return asked.first(quick=quick) if exact else asked.with_fewest_errors()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.blocks import Store
 from opdt.engines.search.collect import Collector
-from opdt.engines.search.positions import RowLimit
+from opdt.engines.search.listing import RowLimit
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Measure, Objective, Problem, RowGains
