@@ -42,8 +42,6 @@ FEW_STEPS = 1 << 16  # and that are always tried
 BATCH = 4_096  # sets of axes that are made at a time
 RECORDS = 4_096  # records that are taken at a time
 SETS = 256  # sets that are bounded between two looks at the clock
-MANY_BOXES = 3  # large boxes of a set of axes that is counted once more, at least
-FETCHED_ROWS = 60_000  # undecided rows of a box that are brought back
 CELL_BYTES = 24  # mass, loss and rows of a cell of a box
 ROW_BYTES = 64  # of a row brought back
 LEAST_CELLS = 1000  # of a box that is cut
@@ -76,7 +74,7 @@ class PartitionRows(Rows):
     inline = True
 
     def __init__(self, run: PartitionRun) -> None:
-        self.run = run
+        self.run, self._tuning = run, run.switches.tuning
         self._question, self._driver = run.question, run.driver
         self.n_rows = run.question.n_rows
         self.scan = Scan(run, self)
@@ -125,13 +123,19 @@ class PartitionRows(Rows):
         """Have the best rules of the sample measured in the first pass."""
         self._seeds = seeds(self.run)
 
+    def ladder(self, size: int) -> tuple[int, ...]:
+        """Bins of an axis: coarse ones first, then finer."""
+        return self._tuning.ladder[size - 1]
+
     # -- what there is to count ----------------------------------------------------------------
 
     def layer(self, step: Step) -> PartitionLayer:
         """The axes in the first bins of a step."""
         key = step.size, step.ladder[0]
         if key not in self._layers:
-            self._layers[key] = PartitionLayer.of(self._question, self._sample, *key)
+            self._layers[key] = PartitionLayer.of(
+                self._question, self._sample, *key, self._tuning.levels[step.size - 1]
+            )
         return self._layers[key]
 
     @cached_property
@@ -245,8 +249,8 @@ class PartitionRows(Rows):
                 boxes.append(entry.box)
                 continue
             alive = [box for box in entry.boxes if self._bound(box) >= run.best]
-            large = sum(box.rows > FETCHED_ROWS for box in alive)
-            if large < MANY_BOXES:
+            large = sum(box.rows > self._tuning.fetched_rows for box in alive)
+            if large < self._tuning.many_boxes:
                 boxes += alive
                 continue
             sets = np.array([entry.axes], np.int64)
@@ -287,7 +291,7 @@ class PartitionRows(Rows):
 
         `room` is that for rows, in bytes, and as much again for cells.
         """
-        most_rows = min(FETCHED_ROWS, max(1, room // ROW_BYTES))
+        most_rows = min(self._tuning.fetched_rows, max(1, room // ROW_BYTES))
         rows_left = max(1, room // ROW_BYTES)
         most = max(1, room // (CELL_BYTES * LEAST_CELLS))
         fetched: list[Box] = []
@@ -380,8 +384,8 @@ class PartitionRows(Rows):
                     boxes.setdefault(place, []).append(box._replace(rows=min(self.n_rows, rows)))
         self.run.add_counts(np.array([0, len(count.sets), 0, 0]))
         for place, own in boxes.items():
-            large = sum(box.rows > FETCHED_ROWS for box in own)
-            if len(step.ladder) > 1 and large >= MANY_BOXES:
+            large = sum(box.rows > self._tuning.fetched_rows for box in own)
+            if len(step.ladder) > 1 and large >= self._tuning.many_boxes:
                 most = max(map(self._bound, own))
                 axes = tuple(part.sets[place].tolist())
                 agenda.add(most, Recount(step.finer._replace(most=most), axes, own))

@@ -50,7 +50,7 @@ def test_the_parts_of_a_box_hold_every_rule_that_gains_the_goal(
     form: Any, seed: int, k: int, bins: int, room: int
 ) -> None:
     data = Inside(seed, k)
-    scratch = [own[: room + 2 * (at == 3)] for at, own in enumerate(Cutting.of(k))]
+    scratch = [own[: room + 2 * (at == 3)] for at, own in enumerate(Cutting.of(k, 400))]
     out, corner = np.empty((room, 1 + 2 * k), np.int64), np.zeros(k, np.int64)
     edges = np.empty((k, bins + 3), np.int64)
     sizes = [cut_levels(data.levels[d], int(data.tops[d]), bins, edges[d]) for d in range(k)]

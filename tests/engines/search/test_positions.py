@@ -1,4 +1,4 @@
-"""Positions of a set of rays: all that are worth enough, and the first of them."""
+"""PositionSearch of a set of rays: all that are worth enough, and the first of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from engines.search import reference
 from engines.search.rows import ANY_ROWS, Rows
 from engines.search.support import examples
-from opdt.engines.search import position_kernels, positions
-from opdt.engines.search.positions import Expired, Positions
+from opdt.engines.search import position_kernels
+from opdt.engines.search.positions import Expired, PositionSearch
 from opdt.engines.search.pricing import Price
+from opdt.engines.search.tuning import Tuning
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -46,16 +47,18 @@ class Asked(Rows):
         """The rows that are covered."""
         return (self.levels >= np.array(at)[:, None]).all(axis=0)
 
-    def positions(self, goal: int, expired: Any = never) -> Positions:
+    def positions(self, goal: int) -> PositionSearch:
         """The question, with a price of errors where there is a limit on them."""
         limits, price = ANY_ROWS, None
         if self.asked is not None:
             limits, each = self.asked, int(self.rng.integers(0, 3))
             price = Price(-each * self.wrong, -each * limits.most)
-        return Positions.gaining(
-            goal, self.levels, self.tops, self.gains, self.weights, self.wrong, limits, expired,
-            price,
-        )  # fmt: skip
+        # a kernel that ends after every level, or never
+        tuning = Tuning(steps=int(self.rng.choice([1, 100_000])), records=1)
+        rows = self.gains, self.weights, self.wrong
+        return PositionSearch.gaining(
+            goal, self.levels, self.tops, rows, limits, never, tuning, price
+        )
 
     def reaching(self, goal: int) -> list[Any]:
         """The covers within the limits that gain so much."""
@@ -63,15 +66,9 @@ class Asked(Rows):
         return [c for c in fine if self.asked is None or c.within(self.asked)]
 
 
-@pytest.fixture(params=[1, 100_000], autouse=True)
-def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that ends after every level, or never."""
-    monkeypatch.setattr(positions, "STEPS", request.param)
-
-
 @pytest.mark.parametrize("constrained", [False, True])
 @given(seed=SEEDS, n_rays=st.integers(1, 4))
-@examples(120)
+@examples(240)
 def test_the_first_positions_are_the_loosest(constrained: bool, seed: int, n_rays: int) -> None:
     data = Asked(seed, n_rays, constrained=constrained)
     fine = data.reaching(data.goal)
@@ -83,7 +80,7 @@ def test_the_first_positions_are_the_loosest(constrained: bool, seed: int, n_ray
 
 @pytest.mark.parametrize("constrained", [False, True])
 @given(seed=SEEDS, n_rays=st.integers(1, 4))
-@examples(120)
+@examples(240)
 def test_the_fewest_errors_come_first(constrained: bool, seed: int, n_rays: int) -> None:
     data = Asked(seed, n_rays, constrained=constrained)
     goal = max((c.gain for c in data.reaching(reference.NEG)), default=7)
@@ -93,7 +90,7 @@ def test_the_fewest_errors_come_first(constrained: bool, seed: int, n_rays: int)
 
 @pytest.mark.parametrize("constrained", [False, True])
 @given(seed=SEEDS, n_rays=st.integers(1, 4))
-@examples(120)
+@examples(240)
 def test_the_list_holds_every_position_once(constrained: bool, seed: int, n_rays: int) -> None:
     data = Asked(seed, n_rays, constrained=constrained)
     found: list[tuple[int, ...]] = []
@@ -115,6 +112,6 @@ def test_the_list_holds_every_position_once(constrained: bool, seed: int, n_rays
 def test_nothing_is_worked_out_when_time_is_over() -> None:
     levels = np.tile(np.array([1, 2, 3, 4], np.uint16), (3, 1))
     tops, gains = np.full(3, 4), np.array([-1, 2, -1, 2])
-    asked = Positions.gaining(2, levels, tops, gains, gains, gains, ANY_ROWS, always)
+    asked = PositionSearch.gaining(2, levels, tops, (gains,) * 3, ANY_ROWS, always, Tuning())
     with pytest.raises(Expired):
         asked.first()

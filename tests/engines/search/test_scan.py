@@ -6,13 +6,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.support import examples
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, intervals, wide
+from opdt.engines.search import SearchEngine, Switches, intervals
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
 from opdt.engines.search.kernels import NEG, Limits
@@ -26,6 +25,7 @@ from opdt.engines.search.scan_kernels import (
     Rules,
     ScanScratch,
 )
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 
@@ -160,11 +160,8 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
             assert best <= bounds[tuple(2 * d + down for d, down in enumerate(downs))]
 
 
-def test_very_many_columns_of_which_one_is_missing_throughout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_very_many_columns_of_which_one_is_missing_throughout() -> None:
     """Such a column has no bins at all."""
-    monkeypatch.setattr(wide, "WIDE", 2)
     rng = np.random.default_rng(0)
     x = rng.integers(0, 9, (60, 4)).astype(float)
     x[:, 2] = np.nan
@@ -172,7 +169,8 @@ def test_very_many_columns_of_which_one_is_missing_throughout(
     table = Table.build(x, y.astype(int), warn=False)
     asked = Constraints(missing_conditions=True)
     problem = Problem.build(table, structure=Structure.free(2), w=3, constraints=asked)
-    found = SearchEngine(switches=Switches(large_rows=0)).solve(problem)
+    engine = SearchEngine(switches=Switches(large_rows=0, tuning=Tuning(wide=2)))
+    found = engine.solve(problem)
     assert found.value == ExhaustiveEngine().solve(problem).value
 
 

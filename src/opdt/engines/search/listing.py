@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import position_kernels as kernels
 from opdt.engines.search.blocks import Blocks, Store
-from opdt.engines.search.positions import Positions
+from opdt.engines.search.positions import PositionSearch
 from opdt.engines.search.pricing import limits_of
 from opdt.engines.search.rays import Rays, fill_levels
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import CodedCondition, CodedRule, Problem
 from opdt.rules import Op
 
@@ -55,6 +56,7 @@ class Lister:
     store : Store
     expired : callable
         Asked often; the listing ends where it says so, and then `is_cut` is True.
+    tuning : Tuning
     row_limits : sequence of RowLimit
     """
 
@@ -66,10 +68,11 @@ class Lister:
         offset: Callable[[int], int],
         store: Store,
         expired: Callable[[], bool],
+        tuning: Tuning,
         row_limits: Sequence[RowLimit] = (),
     ) -> None:
         self._problem, self._rays, self._offset, self._store = problem, rays, offset, store
-        self._expired, self.is_cut = expired, False
+        self._expired, self._tuning, self.is_cut = expired, tuning, False
         self._columns = {
             label: sum_columns(problem, label, column, row_limits)
             for label, column in values.items()
@@ -101,9 +104,9 @@ class Lister:
             high[:, :size] = last[:, order]
             self._store.add(Blocks(np.full(n, label), np.full(n, size), own, low, high, sums))
 
-        Positions.inside(
+        PositionSearch.inside(
             levels, self._tops[names], self._columns[label], lambda: self.goals(len(rays)),
-            self._limits, self.halted,
+            self._limits, self.halted, self._tuning,
         ).list(keep)  # fmt: skip
 
     def goals(self, size: int) -> Whole:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from opdt.engines.search import kernels
 from opdt.engines.search.deepen import settle_alone
 from opdt.engines.search.kernels import Flags, Limits, Node, Pairs, Search
-from opdt.engines.search.positions import Positions
+from opdt.engines.search.positions import PositionSearch
+from opdt.engines.search.tuning import Tuning
 from opdt.engines.search.workspace import Workspace
 
 Whole = NDArray[np.int64]
@@ -50,6 +51,7 @@ class Piece:
     constrained: bool
     carries_errors: bool
     expired: Callable[[], bool]
+    tuning: Tuning
 
     @cached_property
     def _dense(self) -> tuple[Node, list[Whole]]:
@@ -78,7 +80,9 @@ class Piece:
     def positions(self, goal: int, *, quick: bool) -> tuple[int, tuple[int, ...]] | None:
         """Error weight and loosest positions, from the box's loose side, that gain the goal."""
         node, values = self._dense
-        asked = Positions.gaining(goal, *node[:5], self.limits, self.expired)
+        asked = PositionSearch.gaining(
+            goal, *node[:2], node[2:5], self.limits, self.expired, self.tuning
+        )
         exact = self.carries_errors or quick
         found = asked.first(quick=quick) if exact else asked.with_fewest_errors()
         if found is None:

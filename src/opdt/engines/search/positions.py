@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from opdt.engines.search import position_kernels as kernels
 from opdt.engines.search.kernels import Limits, best_between
 from opdt.engines.search.pricing import Price
+from opdt.engines.search.tuning import Tuning
 
 Whole = NDArray[np.int64]
 Levels = NDArray[np.int32]
 Keep = Callable[[Whole, Whole, Whole], None]  # loosest and tightest positions, sums of their rows
-
-CAPACITY = 4096  # records of a kernel, at least
-STEPS = 100_000  # rows and nodes between two looks at the clock
 
 
 class Expired(Exception):
@@ -31,7 +29,7 @@ class Expired(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Positions:
+class PositionSearch:
     """Some rays on some rows, and what the rows at their positions must reach.
 
     Parameters
@@ -46,6 +44,7 @@ class Positions:
         Where the goal is 0 or below, they do not allow to cover nothing.
     halted : callable
         Asked often. Where it says so, nothing more is looked for; it may raise instead.
+    tuning : Tuning
     """
 
     levels: Levels
@@ -54,21 +53,25 @@ class Positions:
     goals: Callable[[], Whole]
     limits: Limits
     halted: Callable[[], bool]
+    tuning: Tuning
 
     @classmethod
     def inside(
         cls, levels: NDArray[np.integer[Any]], tops: Whole, columns: Whole, *rest: Any
-    ) -> Positions:
+    ) -> PositionSearch:
         """The same on all rows; those that some ray covers at no position are left out."""
         rows = np.flatnonzero(levels.all(axis=0))
         return cls(np.ascontiguousarray(levels[:, rows], np.int32), tops, columns[rows], *rest)
 
     @classmethod
     def gaining(
-        cls, goal: int, levels: NDArray[np.integer[Any]], tops: Whole, gains: Whole, weights: Whole,
-        wrong: Whole, limits: Limits, expired: Callable[[], bool], price: Price | None = None,
-    ) -> Positions:  # fmt: skip
-        """The same on all rows, where these `gains` (n_rows,) are to reach a goal.
+        cls, goal: int, levels: NDArray[np.integer[Any]], tops: Whole,
+        rows: tuple[Whole, Whole, Whole], limits: Limits, expired: Callable[[], bool],
+        tuning: Tuning, price: Price | None = None,
+    ) -> PositionSearch:  # fmt: skip
+        """The same on all rows, whose gains are to reach a goal.
+
+        `rows` are gains, weights and error weights, (n_rows,) each.
 
         With a price of the limits, bounds are on priced gains. Raises `Expired` when asked to stop.
         """
@@ -78,12 +81,13 @@ class Positions:
                 raise Expired
             return False
 
+        gains, weights, wrong = rows
         priced = gains if price is None else gains + price.added
         allowance = 0 if price is None else price.allowance
         goals = np.array([(kernels.VALUE, 1, goal + allowance), (kernels.GAIN, 1, goal)], np.int64)
         columns = np.column_stack([priced, gains, weights, wrong])
         goals = goals[: 1 if price is None else 2]
-        return cls.inside(levels, tops, columns, lambda: goals, limits, halted)
+        return cls.inside(levels, tops, columns, lambda: goals, limits, halted, tuning)
 
     @property
     def _goal(self) -> int:
@@ -140,7 +144,7 @@ class Positions:
             middle = (low + high) // 2
         return found if high == most else self._limited(high).first()
 
-    def _limited(self, most: int) -> Positions:
+    def _limited(self, most: int) -> PositionSearch:
         """The same with so much error weight at most."""
         goals = np.concatenate([self.goals(), [[kernels.ERRORS, -1, -most]]])
         limits = self.limits._replace(most=min(self.limits.most, most))
@@ -222,7 +226,7 @@ class Positions:
         if top1 == 0 or top2 == 0:
             return max(goal - 1, 0), None
         leaves = 1 << (top2 - 1).bit_length()
-        capacity = max(CAPACITY, top2) if store is not None else 1
+        capacity = max(self.tuning.records, top2) if store is not None else 1
         places, sums = np.empty((capacity, 2), np.int64), np.empty((capacity, m), np.int64)
         state = np.zeros(4, np.int64)
         goals, limits, hit = self.goals(), np.array(self.limits, np.int64), None
@@ -237,8 +241,8 @@ class Positions:
             if store is not None:
                 goals = self.goals()
             ended = kernels.list_pair(
-                *own, columns, top1, top2, goals, limits, STEPS, resume, store is None, *scratch,
-                places, sums, state,
+                *own, columns, top1, top2, goals, limits, self.tuning.steps, resume, store is None,
+                *scratch, places, sums, state,
             )  # fmt: skip
             found = int(state[kernels.RECORDS])
             if found and store is not None:

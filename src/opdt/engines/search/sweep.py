@@ -16,18 +16,13 @@ from opdt.engines.search.deepen import Deepener, kinds_of, pairs_between, settle
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search, Space
-from opdt.engines.search.positions import Positions
+from opdt.engines.search.positions import PositionSearch
 from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
-
-# Pairs × rows below which starting threads costs more than it saves.
-WORTH_THREADS = 1_000_000
-# Pairs of rays × rows below which a beam costs more than it saves.
-WORTH_SEEDING = 300_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +141,7 @@ class Sweep:
     def _seed(self) -> None:
         """A beam of greedy rules for each class, where more than a blink of work follows."""
         n_rays = len(self.run.prepared.rays.rays)
-        if n_rays * n_rays * self.run.problem.table.n_rows < WORTH_SEEDING:
+        if n_rays * n_rays * self.run.problem.table.n_rows < self.run.switches.tuning.worth_seeding:
             return
         for base in self.run.bases:
             beam(self.run, self.root(base, 2), self.flags(base))
@@ -174,7 +169,7 @@ class Sweep:
                     )
         if tasks:
             announce_compilation(kernels.evaluate)
-        quick = work < WORTH_THREADS and size == 2
+        quick = work < run.switches.tuning.worth_threads and size == 2
         n_threads = 1 if quick else min(run.clock.budget.n_threads, max(1, len(tasks)))
         n_pairs = min(MOST_ITEMS, n_rays * (n_rays - 1) // 2)
         n_triples = min(MOST_ITEMS, n_rays * (n_rays - 1) * (n_rays - 2) // 6) if size > 3 else 0
@@ -195,7 +190,7 @@ class Sweep:
         """Pairs of rays, dealt out by their first rays."""
         n = len(part.field.rays)
         behind = np.arange(n - 1, -1, -1, dtype=np.int64).cumsum()  # pairs up to each first ray
-        worth = int(behind[-1]) * part.field.n_rows >= WORTH_THREADS
+        worth = int(behind[-1]) * part.field.n_rows >= self.run.switches.tuning.worth_threads
         chunks = 4 * self.run.clock.budget.n_threads if worth else 1
         cuts = np.searchsorted(behind, behind[-1] * np.arange(1, chunks) // chunks) + 1
         for begin, end in pairwise([0, *cuts.tolist(), n]):
@@ -242,10 +237,14 @@ class Sweep:
         """The loosest positions of some rays, in their order, that gain the goal."""
         run, chosen = self.run, list(rays)
         objective, every = run.problem.objective, run.prepared.rays
-        asked = Positions.gaining(
-            goal, every.levels[chosen], every.tops[chosen], run.scores.gains(run.problem, label),
-            objective.weights, objective.weights * objective.wrong(label), run.limits, run.expired,
-            self._prices.get(label),
+        asked = PositionSearch.gaining(
+            goal, every.levels[chosen], every.tops[chosen],
+            (
+                run.scores.gains(run.problem, label),
+                objective.weights,
+                objective.weights * objective.wrong(label),
+            ),
+            run.limits, run.expired, run.switches.tuning, self._prices.get(label),
         )  # fmt: skip
         exact = run.scores.with_errors or quick
         return asked.first(quick=quick) if exact else asked.with_fewest_errors()
