@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import position_kernels as kernels
 from opdt.engines.search.blocks import Blocks, Store
+from opdt.engines.search.kernels import within
 from opdt.engines.search.positions import PositionSearch
 from opdt.engines.search.pricing import limits_of
 from opdt.engines.search.rays import Rays, fill_levels
@@ -138,7 +139,7 @@ class Lister:
         """The rule without a condition."""
         sums, goals = self._columns[label].sum(axis=0), self.goals(0)
         reached = bool((goals[:, 1] * sums[goals[:, 0]] >= goals[:, 2]).all())
-        if reached and kernels.within_limits(sums, np.array(self._limits, np.int64)):
+        if reached and within(*sums[[kernels.COVERED, kernels.ERRORS]], self._limits):
             none = np.zeros((1, self._depth), np.int64)
             self._store.add(
                 Blocks(np.array([label]), np.array([0]), none - 1, none, none, sums[None])

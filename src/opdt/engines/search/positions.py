@@ -225,33 +225,25 @@ class PositionSearch:
         top1, top2 = 1 if alone else len(ends[0][0]) - 1, len(ends[-1][0]) - 1
         if top1 == 0 or top2 == 0:
             return max(goal - 1, 0), None
-        leaves = 1 << (top2 - 1).bit_length()
+        goals, hit = self.goals(), None
         capacity = max(self.tuning.records, top2) if store is not None else 1
-        places, sums = np.empty((capacity, 2), np.int64), np.empty((capacity, m), np.int64)
-        state = np.zeros(4, np.int64)
-        goals, limits, hit = self.goals(), np.array(self.limits, np.int64), None
-        scratch = (
-            np.empty(top1 + 2, np.int64),
-            np.empty(n, np.int32),
-            np.empty((2 * leaves, m + len(goals)), np.int64),
-            np.empty((leaves.bit_length() + 2, m + 1), np.int64),
-        )
+        room = kernels.PairRoom.of(n, m, top1, top2, len(goals), capacity)
         ended, resume = kernels.MORE, False
         while ended == kernels.MORE and not (resume and self.halted()):
             if store is not None:
                 goals = self.goals()
             ended = kernels.list_pair(
-                *own, columns, top1, top2, goals, limits, self.tuning.steps, resume, store is None,
-                *scratch, places, sums, state,
+                *own, columns, top1, top2, goals, self.limits, self.tuning.steps, resume,
+                store is None, room,
             )  # fmt: skip
-            found = int(state[kernels.RECORDS])
+            found = int(room.state[kernels.RECORDS])
             if found and store is not None:
-                store(chosen, places[:found, alone:], ends, sums[:found])
+                store(chosen, room.places[:found, alone:], ends, room.sums[:found])
             if found:
-                spots = places[found - 1, alone:].tolist()
+                spots = room.places[found - 1, alone:].tolist()
                 hit = tuple(int(low[at]) for (low, _), at in zip(ends, spots, strict=True))
             resume = True
-        return max(int(state[kernels.BEST]), goal - 1, 0), hit
+        return max(int(room.state[kernels.BEST]), goal - 1, 0), hit
 
 
 _Chosen = tuple[tuple[int, int], ...]  # loosest and tightest position of the rays so far
