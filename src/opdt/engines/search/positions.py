@@ -180,7 +180,7 @@ class PositionSearch:
         without `store` any.
         """
         at = len(self.tops) - len(levels)
-        values = columns[:, kernels.VALUE]
+        values = np.ascontiguousarray(columns[:, kernels.VALUE])
         own, low, high = squeezed(levels[0], values, int(self.tops[at]), self._goal)
         mass, loss = by_position(own, values, len(low) + 1)
         stack = [(0, len(low), int(mass[0]), 0)]  # looser intervals on top
@@ -215,7 +215,8 @@ class PositionSearch:
         Returns a bound as `_settle` does, and the loosest positions where any reach the goals.
         """
         n, m = columns.shape
-        values, alone, goal = columns[:, kernels.VALUE], 2 - len(levels), self._goal
+        values, alone = np.ascontiguousarray(columns[:, kernels.VALUE]), 2 - len(levels)
+        goal = self._goal
         ends: list[tuple[Whole, Whole]] = []
         own = [np.ones(n, np.int32)] * alone
         for level, top in zip(levels, self.tops[-len(levels) :].tolist(), strict=True):
