@@ -176,8 +176,8 @@ class PositionSearch:
     ) -> tuple[int, int | None]:  # fmt: skip
         """Settle the first ray's positions where the others may reach the goals behind them.
 
-        Returns a bound as `_settle` does, and a position at which they reach them: the loosest, or
-        without `store` any.
+        Returns a bound as `_settle` does, and a position at which they reach them: the loosest if
+        that is asked for, else any.
         """
         at = len(self.tops) - len(levels)
         values = np.ascontiguousarray(columns[:, kernels.VALUE])
