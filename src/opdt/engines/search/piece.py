@@ -81,8 +81,9 @@ class Piece:
         """Error weight and loosest positions, from the box's loose side, that gain the goal."""
         node, values = self._dense
         asked = PositionSearch.gaining(
-            goal, *node[:2], node[2:5], self.limits, self.expired, self.tuning
-        )
+            goal, *node[:2], node[2:5], self.limits, self.expired, self.tuning,
+            limited=self.constrained or not self.carries_errors,
+        )  # fmt: skip
         exact = self.carries_errors or quick
         found = asked.first(quick=quick) if exact else asked.with_fewest_errors()
         if found is None:

@@ -162,7 +162,7 @@ def find_places(
                     return -1
                 for c in range(m):
                     sums[record, c] = stack[depth, c] + tree[node, c]
-                if within(sums[record, COVERED], sums[record, ERRORS], limits):
+                if m == 1 or within(sums[record, COVERED], sums[record, ERRORS], limits):
                     places[record, 0] = a
                     places[record, 1] = b
                     state[RECORDS] = record + 1
@@ -184,7 +184,8 @@ def list_pair(
 
     Parameters
     ----------
-    columns : (n, m) what each row adds to the sums: see the names above.
+    columns : (n, m) what each row adds to the sums: see the names above. The values alone will do
+        where there are no limits to meet.
     goals : (n_goals, 3) [column, sign, least]: sign × sum of the column is at least that. The
         first is that of the values, whose best, whatever else is asked, goes into the state.
     limits : what covered rows and errors must meet.

@@ -67,13 +67,14 @@ class PositionSearch:
     def gaining(
         cls, goal: int, levels: NDArray[np.integer[Any]], tops: Whole,
         rows: tuple[Whole, Whole, Whole], limits: Limits, expired: Callable[[], bool],
-        tuning: Tuning, price: Price | None = None,
+        tuning: Tuning, price: Price | None = None, *, limited: bool = True,
     ) -> PositionSearch:  # fmt: skip
         """The same on all rows, whose gains are to reach a goal.
 
         `rows` are gains, weights and error weights, (n_rows,) each.
 
-        With a price of the limits, bounds are on priced gains. Raises `Expired` when asked to stop.
+        With a price of the limits, bounds are on priced gains. It is quicker where rows are not
+        `limited` and errors do not matter. Raises `Expired` when asked to stop.
         """
 
         def halted() -> bool:
@@ -85,7 +86,8 @@ class PositionSearch:
         priced = gains if price is None else gains + price.added
         allowance = 0 if price is None else price.allowance
         goals = np.array([(kernels.VALUE, 1, goal + allowance), (kernels.GAIN, 1, goal)], np.int64)
-        columns = np.column_stack([priced, gains, weights, wrong])
+        alone = not limited and price is None
+        columns = gains[:, None] if alone else np.column_stack([priced, gains, weights, wrong])
         goals = goals[: 1 if price is None else 2]
         return cls.inside(levels, tops, columns, lambda: goals, limits, halted, tuning)
 
@@ -155,6 +157,10 @@ class PositionSearch:
         inside = (self.levels >= np.array(positions)[:, None]).all(axis=0)
         return int(self.columns[inside, kernels.ERRORS].sum())
 
+    def _floor(self, levels: Levels) -> int:
+        """Positions of less mass than this are left out: nobody asks for a bound on them."""
+        return self._goal if len(levels) == len(self.tops) else kernels.NEG
+
     def _settle(
         self, levels: Levels, columns: Whole, chosen: _Chosen, store: _Store | None
     ) -> tuple[int, bool]:
@@ -181,10 +187,11 @@ class PositionSearch:
         """
         at = len(self.tops) - len(levels)
         values = np.ascontiguousarray(columns[:, kernels.VALUE])
-        own, low, high = squeezed(levels[0], values, int(self.tops[at]), self._goal)
+        floor = self._floor(levels)
+        own, low, high = squeezed(levels[0], values, int(self.tops[at]), floor)
         mass, loss = by_position(own, values, len(low) + 1)
         stack = [(0, len(low), int(mass[0]), 0)]  # looser intervals on top
-        bound, best = max(self._goal - 1, 0), None
+        bound, best = max(floor - 1, 0), None
         while stack:
             left, right, at_left, at_right = stack.pop()
             between = int(best_between(left, right, at_left, at_right, mass, loss))
@@ -216,16 +223,16 @@ class PositionSearch:
         """
         n, m = columns.shape
         values, alone = np.ascontiguousarray(columns[:, kernels.VALUE]), 2 - len(levels)
-        goal = self._goal
+        floor = self._floor(levels)
         ends: list[tuple[Whole, Whole]] = []
         own = [np.ones(n, np.int32)] * alone
         for level, top in zip(levels, self.tops[-len(levels) :].tolist(), strict=True):
-            new, low, high = squeezed(level, values, top, goal)
+            new, low, high = squeezed(level, values, top, floor)
             own.append(new)
             ends.append((low, high))
         top1, top2 = 1 if alone else len(ends[0][0]) - 1, len(ends[-1][0]) - 1
         if top1 == 0 or top2 == 0:
-            return max(goal - 1, 0), None
+            return max(floor - 1, 0), None
         goals, hit = self.goals(), None
         capacity = max(self.tuning.records, top2) if store is not None else 1
         room = kernels.PairRoom.of(n, m, top1, top2, len(goals), capacity)
@@ -244,7 +251,7 @@ class PositionSearch:
                 spots = room.places[found - 1, alone:].tolist()
                 hit = tuple(int(low[at]) for (low, _), at in zip(ends, spots, strict=True))
             resume = True
-        return max(int(room.state[kernels.BEST]), goal - 1, 0), hit
+        return max(int(room.state[kernels.BEST]), floor - 1, 0), hit
 
 
 _Chosen = tuple[tuple[int, int], ...]  # loosest and tightest position of the rays so far

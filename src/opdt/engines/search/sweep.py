@@ -245,6 +245,7 @@ class Sweep:
                 objective.weights * objective.wrong(label),
             ),
             run.limits, run.expired, run.switches.tuning, self._prices.get(label),
+            limited=run.problem.constraints.bounds_rows or not run.scores.with_errors,
         )  # fmt: skip
         exact = run.scores.with_errors or quick
         return asked.first(quick=quick) if exact else asked.with_fewest_errors()
