@@ -93,7 +93,7 @@ def announce_compilation(entry: Any) -> None:
     if not known:
         _announced.append(True)
         logging.getLogger("opdt").warning(
-            "opdt compiles its search kernels; this takes half a minute or so, once per installation."
+            "opdt compiles its search kernels; this takes half a minute, once per installation."
         )
 
 
