@@ -8,7 +8,6 @@ same answer, which is that of trying every rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.support import examples, make_eager
+from engines.search.support import EAGER, examples, make_default
 from opdt import OPDTClassifierCV, OPDTRuleList, OPDTRuleSet
 from opdt.analysis import repeats
 from opdt.analysis.alternatives import diverse_rules, rashomon_set, top_rules
@@ -38,16 +37,13 @@ Question = Callable[..., Any]
 @pytest.fixture(scope="module", autouse=True)
 def eager() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        make_eager(patch)
+        make_default(patch, tuning=EAGER)
         yield
 
 
 def put_above(patch: pytest.MonkeyPatch) -> None:
     """Make every table one of many rows."""
-    names = [field.name for field in fields(Switches)]
-    defaults = list(Switches.__init__.__defaults__ or ())
-    defaults[names.index("large_rows")] = 0
-    patch.setattr(Switches.__init__, "__defaults__", tuple(defaults))
+    make_default(patch, large_rows=0)
     patch.setattr(repeats, "ONE_AT_A_TIME", 0)
     patch.setattr(pricing, "FEW_ROWS", 0)
 

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.support import ORACLE, examples, switches
-from opdt.device import device_run
+from opdt.device.device_run import DeviceTuning
 from opdt.device.device_search import DeviceSearch
 from opdt.device.host_passes import HostPasses
 from opdt.device.passes import SetsAsked
 from opdt.device.table_question import TableQuestion
+from opdt.engines.search import Switches
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.records import group_classes
 from opdt.engines.search.run import Prepared
@@ -42,17 +43,10 @@ GPU = pytest.param(
 DEVICES = pytest.mark.parametrize("device", ["host", GPU])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def eager() -> Iterator[None]:
-    """Few bins and few rows at a time, so that small tables take every step."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device_run, "BINS", {1: (3,), 2: (2, 4), 3: (2, 3), 4: (2,)})
-        patch.setattr(device_run, "BOXES_AT_ONCE", 2)
-        patch.setattr(device_run, "SETS_AT_ONCE", 2)
-        patch.setattr(device_run, "SETS_AGAIN", 3)
-        patch.setattr(device_run, "LEAST_ROWS", 5)
-        patch.setattr(device_run.DeviceRows, "most_fetched", 3)
-        yield
+# Few bins and few rows at a time, so that small tables take every step.
+EAGER = DeviceTuning(
+    bins=((3,), (2, 4), (2, 3), (2,)), fetched_rows=3, least_rows=5, boxes=2, parts=2, sets=2, again=3,
+)  # fmt: skip
 
 
 def agree(problem: Problem, engine: DeviceSearch) -> None:
@@ -71,8 +65,8 @@ def agree(problem: Problem, engine: DeviceSearch) -> None:
 def test_small_problems(device: str, emphasis: str) -> None:
     @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches())
     @examples(30)
-    def agrees(problem: Problem, chosen: object) -> None:
-        agree(problem, DeviceSearch(device=device, switches=chosen))
+    def agrees(problem: Problem, chosen: Switches) -> None:
+        agree(problem, DeviceSearch(device=device, switches=chosen, tuning=EAGER))
 
     agrees()
 
@@ -83,8 +77,8 @@ def test_small_problems(device: str, emphasis: str) -> None:
 def test_very_many_small_problems(device: str, emphasis: str) -> None:
     @given(problem=small_problems(**EMPHASES[emphasis]), chosen=switches())
     @examples(400)
-    def agrees(problem: Problem, chosen: object) -> None:
-        agree(problem, DeviceSearch(device=device, switches=chosen))
+    def agrees(problem: Problem, chosen: Switches) -> None:
+        agree(problem, DeviceSearch(device=device, switches=chosen, tuning=EAGER))
 
     agrees()
 

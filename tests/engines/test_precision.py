@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,13 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from analysis.enumerated import arguments
-from engines.search.support import examples, make_eager, switches
+from engines.search.support import EAGER, examples, switches
 from naive import Naive, naive, says
 from opdt import discover
 from opdt.engines import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import Pricer
-from opdt.engines.search import SearchEngine, candidate
+from opdt.engines.search import SearchEngine
 from opdt.errors import InputError
 from opdt.problem import Constraints, Problem
 from opdt.solution import Budget, Status, StopReason
@@ -77,16 +78,14 @@ def test_the_most_precise_rule_is_that_of_the_slow_twin(engine, data):
     check_most_precise(data, engine)
 
 
-@pytest.mark.parametrize("few_steps", [True, False])
-def test_the_most_precise_rule_on_cells_is_that_of_the_slow_twin(few_steps, monkeypatch):
-    make_eager(monkeypatch)
-    if not few_steps:
-        monkeypatch.setattr(candidate, "FEW_STEPS", -1)
+@pytest.mark.parametrize("many_steps", [True, False])
+def test_the_most_precise_rule_on_cells_is_that_of_the_slow_twin(many_steps):
+    tuning = EAGER if many_steps else replace(EAGER, steps=1)
 
     @given(data=st.data())
     @examples(60)
     def agrees(data: st.DataObject) -> None:
-        check_most_precise(data, SearchEngine(switches=data.draw(switches(0))))
+        check_most_precise(data, SearchEngine(switches=data.draw(switches(0, tuning))))
 
     agrees()
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 import opdt
-from opdt.engines.search import rows
+from engines.search.support import make_default
+from opdt.engines.search import Switches
+from opdt.engines.search.tuning import Tuning
 from opdt.errors import UnsupportedProblem
 from opdt.scale import (
-    cutting,
     discover_partitioned,
     driver,
     front,
     partition_rows,
-    seeds,
     summary,
 )
 from scale.partitions import TableScanner, cut, shown
@@ -50,12 +50,11 @@ def compare(table: pa.Table, seed: int, **settings: Any) -> None:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few bins and few rows brought back, so that small tables need many passes."""
-    ladder = {1: (6,), 2: (5, 9), 3: (4, 6), 4: (3,)}
-    monkeypatch.setattr(rows, "LADDER", ladder)
-    monkeypatch.setattr(partition_rows, "MANY_BOXES", 1)
-    monkeypatch.setattr(cutting, "INNER_BINS", {1: 8, 2: 8, 3: 8, 4: 4})
-    monkeypatch.setattr(partition_rows, "FETCHED_ROWS", 40)
-    monkeypatch.setattr(seeds, "SAMPLE_ROWS", 50)
+    ladder = ((6,), (5, 9), (4, 6), (3,))
+    tuning = Tuning(
+        ladder=ladder, many_boxes=1, inner_bins=(8, 8, 8, 4), fetched_rows=40, sample_rows=50
+    )
+    make_default(monkeypatch, tuning=tuning)
     monkeypatch.setattr(front, "SAMPLE", 60)
 
 
@@ -159,14 +158,12 @@ class Rare:
 
 
 def test_boxes_shrink_even_where_the_sample_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition_rows, "FETCHED_ROWS", 3)
+    tuning = Tuning(fetched_rows=3, ladder=((3,),) * 8, inner_bins=(4,) * 8)
     monkeypatch.setattr(front, "SAMPLE", 12)
     monkeypatch.setattr(front, "LEAST_SAMPLE", 12)
-    monkeypatch.setattr(rows, "LADDER", dict.fromkeys(range(1, 9), (3,)))
-    monkeypatch.setattr(cutting, "INNER_BINS", dict.fromkeys(range(1, 9), 4))
     table = Rare.rows(400)
     scanner = TableScanner([table])
-    there = discover_partitioned(scanner, "y", max_depth=2, w=3)
+    there = discover_partitioned(scanner, "y", max_depth=2, w=3, switches=Switches(tuning=tuning))
     assert shown(there) == shown(opdt.discover(table, "y", max_depth=2, w=3))
     assert scanner.passes < 150
 

@@ -61,8 +61,8 @@ Objective = Annotated[
     typer.Option(
         metavar="WHAT",
         help="What the rule is best in: 'precision' (the default), 'vi', 'coverage', 'money', "
-        "'mean', 'uplift', 'survival', 'f1', 'wracc', 'youden', 'chi2', 'gini', 'mcc', 'odds_ratio' "
-        "or 'lift'.",
+        "'mean', 'uplift', 'survival', 'f1', 'wracc', 'youden', 'chi2', 'gini', 'mcc', "
+        "'odds_ratio' or 'lift'.",
     ),
 ]
 Benefit = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +14,6 @@ from opdt.device.table_question import TableQuestion
 from opdt.engines.search import SearchEngine, Switches
 from opdt.engines.search.agenda import Agenda, Entry, Stream
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.grid import LADDER
 from opdt.engines.search.rows import Count
 from opdt.engines.search.scan import Scan
 from opdt.problem import CodedCondition, CodedRule
@@ -30,17 +30,23 @@ from opdt.solution import Budget, Clock, StopReason
 
 Whole = NDArray[np.int64]
 
-# Bins of an axis: what one block of a device counts in its own memory, then finer ones.
-BINS = {1: (250,), 2: (220,), 3: (16, 36, 60), 4: (9, 14)}
-SEED_ROWS = 5_000  # rows of the sample that is searched for rules to start from
-LEAST_ROWS = 1_000  # rows below which no sample is of use
-SEED_SECONDS = 0.15
-N_SEEDS = 8
-BOXES_AT_ONCE = 512  # boxes that are cut finer, or settled, in one pass
-PARTS_AT_ONCE = 32  # boxes whose parts are made at a time
-INNER_BINS = {1: 512, 2: 62, 3: 15, 4: 7}  # places of a side of a box: so many cells fit
-SETS_AT_ONCE = 64  # sets whose cells are brought back at a time
-SETS_AGAIN = 2_048  # sets that are counted again at a time
+
+@dataclass(frozen=True)
+class DeviceTuning:
+    """The thresholds of the search on a device; none changes an answer."""
+
+    # bins of an axis, by the number of axes: what one block counts in its own memory, then finer
+    bins: tuple[tuple[int, ...], ...] = ((250,), (220,), (16, 36, 60), (9, 14))
+    inner_bins: tuple[int, ...] = (512, 62, 15, 7)  # places of a side when a box is cut
+    fetched_rows: int = 4_000  # undecided rows of a box that are brought back
+    seed_rows: int = 5_000  # rows of the sample that is searched for rules to start from
+    least_rows: int = 1_000  # rows below which no sample is of use
+    seed_seconds: float = 0.15
+    seeds: int = 8  # rules of the sample that are measured
+    boxes: int = 512  # boxes that are cut finer, or settled, in one pass
+    parts: int = 32  # boxes whose parts are made at a time
+    sets: int = 64  # sets whose cells are brought back at a time
+    again: int = 2_048  # sets that are counted again at a time
 
 
 class DeviceDriver(Driver):
@@ -62,9 +68,15 @@ class DeviceRun(PartitionRun):
     """One search over the rows of a device."""
 
     def __init__(
-        self, question: TableQuestion, passes: Passes, driver: DeviceDriver, switches: Switches
+        self,
+        question: TableQuestion,
+        passes: Passes,
+        driver: DeviceDriver,
+        switches: Switches,
+        tuning: DeviceTuning,
     ) -> None:
         super().__init__(question, driver, switches)
+        self.tuning = tuning
         self.table_question, self._passes = question, passes
 
     @cached_property
@@ -112,29 +124,34 @@ class DeviceRows(PartitionRows):
     """The rows of a device. Counting costs little there, so that pairs need bound no triples."""
 
     run: DeviceRun
-    most_fetched = 4_000  # cutting a box finer costs less than settling it here
     _pairs = None
+
+    @property
+    def most_fetched(self) -> int:
+        """Undecided rows of a box that come back: cutting it finer costs less than settling it."""
+        return self.run.tuning.fetched_rows
 
     def ladder(self, size: int) -> tuple[int, ...]:
         """Bins of an axis when so many are counted together."""
-        return BINS.get(size, LADDER[size])
+        bins = self.run.tuning.bins
+        return bins[size - 1] if size <= len(bins) else super().ladder(size)
 
     def seed(self) -> None:
         """Have the best rules of a sample measured in the first pass."""
-        run = self.run
-        size = min(SEED_ROWS, self.n_rows // 5)
-        if size < LEAST_ROWS:
+        run, tuning = self.run, self.run.tuning
+        size = min(tuning.seed_rows, self.n_rows // 5)
+        if size < tuning.least_rows:
             return
         small = run.table_question.sample_problem(size)
         limits = run.clock.budget
-        seconds = min(SEED_SECONDS, max(0.0, run.clock.remaining() / 10))
+        seconds = min(tuning.seed_seconds, max(0.0, run.clock.remaining() / 10))
         solution = SearchEngine().solve(
             small, Budget(time_limit=seconds, n_jobs=limits.n_jobs, cancel=limits.cancel)
         )
         if solution.stopped_by is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         rules = [solution.rule, *(point.rule for point in reversed(solution.trace))]
-        known = [rule for rule in dict.fromkeys(rules) if rule is not None][:N_SEEDS]
+        known = [rule for rule in dict.fromkeys(rules) if rule is not None][: tuning.seeds]
         boxes = [run.box_of(run.problem.lower(rule)) for rule in known]
         self._seeds = tuple(box for box in boxes if box is not None)
 
@@ -145,7 +162,7 @@ class DeviceRows(PartitionRows):
     def joins(self, entries: list[Entry], entry: Entry) -> bool:
         """Few boxes at a time: a pass costs little, and the best of them spare most of the rest."""
         return super().joins(entries, entry) and (
-            isinstance(entry, Stream | Count) or len(entries) < BOXES_AT_ONCE
+            isinstance(entry, Stream | Count) or len(entries) < self.run.tuning.boxes
         )
 
     def _bound_block(  # type: ignore[override]
@@ -168,8 +185,8 @@ class DeviceRows(PartitionRows):
                 finer = order[ordered[count.sets[order]].all(axis=1)]
                 self._again(agenda, count, finer, bounds)
                 order = order[~ordered[count.sets[order]].all(axis=1)]
-            for at in range(0, len(order), SETS_AT_ONCE):
-                some = order[at : at + SETS_AT_ONCE]
+            for at in range(0, len(order), self.run.tuning.sets):
+                some = order[at : at + self.run.tuning.sets]
                 some = some[bounds[some] >= self._need(count)]
                 if len(some):
                     self._bring(agenda, block, part, cells, count, first, some)
@@ -181,8 +198,8 @@ class DeviceRows(PartitionRows):
     def _again(self, agenda: Agenda, count: Count, places: Whole, bounds: Whole) -> None:
         """Have sets counted in finer bins, those of similar bounds together."""
         task, offset = count.step.task, self.run.scores.offset(count.step.size)
-        for at in range(0, len(places), SETS_AGAIN):
-            own = places[at : at + SETS_AGAIN]
+        for at in range(0, len(places), self.run.tuning.again):
+            own = places[at : at + self.run.tuning.again]
             most = min(count.step.most, task.most(int(bounds[own[0]])) + offset)
             step = count.step.finer._replace(most=most)
             agenda.add(most, Count(step, count.sets[own], count.ways[own]))
@@ -201,8 +218,8 @@ class DeviceRows(PartitionRows):
         boxes: SiftedBoxes = result["boxes"]
         bounds, reached = boxes.bounds().T
         order = np.argsort(-reached, kind="stable")
-        for at in range(0, len(order), PARTS_AT_ONCE):
-            some = order[at : at + PARTS_AT_ONCE]
+        for at in range(0, len(order), self.run.tuning.parts):
+            some = order[at : at + self.run.tuning.parts]
             some = some[bounds[some] >= [self._goal(sift.boxes[b]) for b in some.tolist()]]
             if len(some):
                 own = SiftBoxes(
@@ -218,7 +235,9 @@ class DeviceRows(PartitionRows):
 
     def _edges(self, box: Box, room: int) -> tuple[Whole, ...]:
         """Levels that cut the sides of a box evenly: codes have no gaps."""
-        bins = min(bins_of(self.run, box, room), INNER_BINS.get(len(box.rays), 4))
+        inner = self.run.tuning.inner_bins
+        most = inner[min(len(box.rays), len(inner)) - 1]
+        bins = min(bins_of(self.run, box, room), most)
         return tuple(
             even_edges(low, high, bins) for low, high in zip(box.low, box.high, strict=True)
         )

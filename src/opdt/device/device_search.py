@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from opdt.device.device_run import DeviceDriver, DeviceRun
+from opdt.device.device_run import DeviceDriver, DeviceRun, DeviceTuning
 from opdt.device.host_passes import HostPasses
 from opdt.device.passes import Passes
 from opdt.device.table_question import TableQuestion
@@ -29,21 +29,24 @@ class DeviceSearch(SearchEngine):
     ----------
     device : str
         "cuda", or "host" for the same search on this machine, which tests compare with it.
+    tuning : DeviceTuning
 
-    Objectives other than the VI are searched in memory.
+    Objectives other than the VI, and limits on sums of rows, are searched in memory.
     """
 
     name: ClassVar[str] = "search"
 
     device: str = "cuda"
+    tuning: DeviceTuning = field(default_factory=DeviceTuning)
 
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
-        vi = isinstance(problem.objective, VolumeImpurity)
+        vi = isinstance(problem.objective, VolumeImpurity) and not problem.constraints.sums_rows
         if not vi or len(problem.table.classes) > MOST_CLASSES:
             return super()._solve(problem, clock)
         question = TableQuestion(problem, Prepared(problem))
         passes, result_bytes = self._open(question)
-        run = DeviceRun(question, passes, DeviceDriver(clock, result_bytes), self.switches)
+        driver = DeviceDriver(clock, result_bytes)
+        run = DeviceRun(question, passes, driver, self.switches, self.tuning)
         run.search()
         return _outcome(run)
 

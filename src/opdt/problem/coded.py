@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,9 +114,9 @@ def count_possible(op: Op, n_values: int) -> int:
     return n_values if op.needs_value else 1
 
 
-def holds(condition: CodedCondition, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+def holds(condition: CodedCondition, codes: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
     """Rows, shape (n_rows,), that satisfy the condition; code -1 (missing) satisfies none but
-    `is missing`.
+    `is missing`. What an operator says of codes is said here alone.
     """
     fires: NDArray[np.bool_]
     match condition.op:

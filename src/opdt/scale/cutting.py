@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import box_kernels
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.regions import INNER_BINS, MOST_ALIVE, Cutting
+from opdt.engines.search.regions import Cutting
 from opdt.scale.keys import MISSING
 from opdt.scale.passes import SiftBoxes, levels_of
 from opdt.scale.scanner import Parts
@@ -46,7 +46,9 @@ def edges_of(run: PartitionRun, box: Box, sample: dict[int, Whole], room: int) -
 def bins_of(run: PartitionRun, box: Box, room: int) -> int:
     """How many places a side of a box may have, so that it has at most so many cells."""
     free = sum(run.rays[ray].op.is_threshold for ray in box.rays)
-    return int(np.clip(room ** (1 / max(1, free)), 2, INNER_BINS[len(box.rays)]))
+    return int(
+        np.clip(room ** (1 / max(1, free)), 2, run.switches.tuning.inner_bins[len(box.rays) - 1])
+    )
 
 
 def even_edges(low: int, high: int, bins: int) -> Whole:
@@ -79,11 +81,12 @@ def _parts_of(
     k = len(box.rays)
     offset = run.scores.offset(k)
     allowance = allowances.get(box.label, 0)
+    most = run.switches.tuning.most_alive
     strides = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
-    out, corner = np.empty((MOST_ALIVE, 1 + 2 * k), np.int64), np.zeros(k, np.int64)
+    out, corner = np.empty((most, 1 + 2 * k), np.int64), np.zeros(k, np.int64)
     goal = run.best - offset + allowance
     number, best, _ = box_kernels.bound_cut(
-        mass, loss, sizes, strides, goal, *Cutting.of(k), out, corner
+        mass, loss, sizes, strides, goal, *Cutting.of(k, most), out, corner
     )
     box_kernels.sum_tighter(rows, sizes, strides)
     if not run.problem.constraints.bounds_rows and best + offset > run.best:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opdt.engines.search.jit import kernel
-from opdt.engines.search.scan_kernels import ALL_WAYS, DONE, FULL, add_rows, bound_set
+from opdt.engines.search.scan_kernels import add_rows
 
 
 @kernel
@@ -78,7 +78,7 @@ def pick(
     return count
 
 
-@kernel
+@kernel(allocates=True)
 def into_bins(keys: Any, edges: Any, missing: Any, out: Any) -> None:
     """The bin of each key: the first edge not below it, at most the last; missing ones come last.
 
@@ -127,42 +127,6 @@ def add_sets(
                 add_rows(
                     codes, sets[s], extents[s], ends[g], ends[g + 1], weights, places.wide, own
                 )
-
-
-@kernel
-def bound_counts(
-    grid: Any, alone: Any, sets: Any, extents: Any, starts: Any, counts: Any, groups: Any,
-    channels: int, rules: Any, asked: Any, scratch: Any, records: Any, owners: Any, state: Any,
-) -> int:  # fmt: skip
-    """Bound the rules on sets of axes whose cells were counted by `add_sets`, from `state[0]` on.
-
-    `state` is [next set, records written]; `owners` receives the set of each record. Returns DONE,
-    or FULL where the records of the next set did not fit any more.
-    """
-    n_groups = groups.starts.size - 1
-    cells = scratch.cells[0]
-    while state[0] < sets.shape[0]:
-        s = state[0]
-        n_cells = np.int64(1)
-        for d in range(sets.shape[1]):
-            n_cells *= extents[s, d]
-        cells[: n_groups * n_cells] = counts[starts[s] : starts[s] + n_groups * n_cells]
-        if channels > n_groups:
-            total = cells[n_groups * n_cells : channels * n_cells]
-            total[:] = 0
-            for g in range(n_groups):
-                for at in range(n_cells):
-                    total[at] += cells[g * n_cells + at]
-        written = bound_set(
-            grid, alone, sets[s], extents[s], groups, channels, rules, asked, np.int64(ALL_WAYS),
-            np.int64(0), scratch, records, state[1],
-        )  # fmt: skip
-        if written < 0:
-            return FULL
-        owners[state[1] : written] = s
-        state[1] = written
-        state[0] += 1
-    return DONE
 
 
 @kernel

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.grid import (
-    LEVELS,
     Axis,
     as_grid,
     bin_edges,
@@ -43,9 +42,9 @@ class PartitionLayer(Layer):
 
     @classmethod
     def of(
-        cls, question: Question, sample: dict[int, Whole], size: int, bins: int
+        cls, question: Question, sample: dict[int, Whole], size: int, bins: int, levels: int
     ) -> PartitionLayer:
-        """Axes for all features that some ray uses, in at most so many bins."""
+        """Axes for all features that some ray uses, in so many bins or levels at most."""
         rays = question.prepared.rays
         members: dict[int, list[int]] = {}
         for index, ray in enumerate(rays.rays):
@@ -56,7 +55,7 @@ class PartitionLayer(Layer):
             if question.problem.table.columns[feature].kind is Kind.NUMERIC:
                 made = iter([_ordered(question, sample[feature], feature, own, bins)])
             else:
-                made = _levels(question, feature, own, size)
+                made = _levels(question, feature, own, levels)
             for axis, binning in made:
                 axes.append(axis)
                 binnings.append(binning)
@@ -97,12 +96,12 @@ def _ends(question: Question) -> tuple[Whole, Whole]:
 
 
 def _levels(
-    question: Question, feature: int, members: list[int], size: int
+    question: Question, feature: int, members: list[int], most: int
 ) -> Iterator[tuple[Axis, Binning]]:
     """The axes of the levels of a categorical feature."""
     rays = question.prepared.rays
     n_levels = question.problem.table.columns[feature].n_values
-    for at, own in enumerate(level_parts(rays, members, n_levels, LEVELS[size])):
+    for at, own in enumerate(level_parts(rays, members, n_levels, most)):
         axis = level_axis(rays, feature, members, own, n_levels, first=at == 0)
         look_up = np.full(n_levels + 1, len(own), np.uint8)
         look_up[np.array(own, np.intp)] = np.arange(len(own))

@@ -23,9 +23,8 @@ from opdt.engines.search.records import Task, group_classes, priced_tasks, task_
 from opdt.engines.search.regions import FREE
 from opdt.engines.search.rows import Count, Open, Rows, Step
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.scan_kernels import Alone, ScanScratch
+from opdt.engines.search.scan_kernels import About, Alone, Counted, ScanScratch
 from opdt.engines.search.seeding import priced_rows, unit_prices
-from opdt.scale import kernels
 from opdt.scale.cutting import edges_of, parts_of_all
 from opdt.scale.driver import Stopped
 from opdt.scale.layers import PartitionLayer
@@ -43,8 +42,6 @@ FEW_STEPS = 1 << 16  # and that are always tried
 BATCH = 4_096  # sets of axes that are made at a time
 RECORDS = 4_096  # records that are taken at a time
 SETS = 256  # sets that are bounded between two looks at the clock
-MANY_BOXES = 3  # large boxes of a set of axes that is counted once more, at least
-FETCHED_ROWS = 60_000  # undecided rows of a box that come back from files or a cluster
 CELL_BYTES = 24  # mass, loss and rows of a cell of a box
 ROW_BYTES = 64  # of a row brought back
 LEAST_CELLS = 1000  # of a box that is cut
@@ -75,10 +72,9 @@ class PartitionRows(Rows):
 
     keeps_ties = True
     inline = True
-    most_fetched = FETCHED_ROWS  # undecided rows of a box that are brought back
 
     def __init__(self, run: PartitionRun) -> None:
-        self.run = run
+        self.run, self._tuning = run, run.switches.tuning
         self._question, self._driver = run.question, run.driver
         self.n_rows = run.question.n_rows
         self.scan = Scan(run, self)
@@ -91,6 +87,11 @@ class PartitionRows(Rows):
         self._layers: dict[tuple[int, int], PartitionLayer] = {}
         self._seeds: tuple[Box, ...] = ()
         self._pairs_made = self._pairs_left = 0  # streams of pairs at their end; pairs that wait
+
+    @property
+    def most_fetched(self) -> int:
+        """Undecided rows of a box that are brought back."""
+        return self._tuning.fetched_rows
 
     # -- what rows are worth -------------------------------------------------------------------
 
@@ -127,13 +128,19 @@ class PartitionRows(Rows):
         """Have the best rules of the sample measured in the first pass."""
         self._seeds = seeds(self.run)
 
+    def ladder(self, size: int) -> tuple[int, ...]:
+        """Bins of an axis: coarse ones first, then finer."""
+        return self._tuning.ladder[size - 1]
+
     # -- what there is to count ----------------------------------------------------------------
 
     def layer(self, step: Step) -> PartitionLayer:
         """The axes in the first bins of a step."""
         key = step.size, step.ladder[0]
         if key not in self._layers:
-            self._layers[key] = PartitionLayer.of(self._question, self._sample, *key)
+            self._layers[key] = PartitionLayer.of(
+                self._question, self._sample, *key, self._tuning.levels[step.size - 1]
+            )
         return self._layers[key]
 
     @cached_property
@@ -249,7 +256,7 @@ class PartitionRows(Rows):
                 continue
             alive = [box for box in entry.boxes if self._bound(box) >= run.best]
             large = sum(box.rows > self.most_fetched for box in alive)
-            if large < MANY_BOXES:
+            if large < self._tuning.many_boxes:
                 boxes += alive
                 continue
             sets = np.array([entry.axes], np.int64)
@@ -396,7 +403,7 @@ class PartitionRows(Rows):
         self.run.add_counts(np.array([0, len(count.sets), 0, 0]))
         for place, own in boxes.items():
             large = sum(box.rows > self.most_fetched for box in own)
-            if len(step.ladder) > 1 and large >= MANY_BOXES:
+            if len(step.ladder) > 1 and large >= self._tuning.many_boxes:
                 most = max(map(self._bound, own))
                 axes = tuple(part.sets[place].tolist())
                 agenda.add(most, Recount(step.finer._replace(most=most), axes, own))
@@ -414,24 +421,24 @@ class PartitionRows(Rows):
         own = part.sets[first : first + number]
         largest = int((layer.grid.n_bins[own] + 1).prod(axis=1).max())
         weight = int(cells[: part.starts[1]].sum())  # of all rows
-        scratch = ScanScratch.of(size, largest * self._channels, weight)
+        grid = layer.grid
+        scratch = ScanScratch.of(size, largest * self._channels, weight, grid.lone.shape[1])
         records = np.empty((RECORDS, scan_kernels.HEAD + 4 * size), np.int64)
-        owners = np.empty(RECORDS, np.int64)
         state = np.array([first, 0], np.int64)
+        counted, ways = Counted(cells, part.starts), np.full(len(part.sets), scan_kernels.ALL_WAYS)
         while state[0] < first + number:
             self._driver.check()
             begun, end = int(state[0]), min(first + number, int(state[0]) + SETS)
-            kernels.bound_counts(
-                layer.grid, Alone.none(), part.sets[:end], part.shapes[:end], part.starts, cells,
-                task.groups, self._channels, scan.sets.rules(size), scan.asked(task, size),
-                scratch, records, owners, state,
+            rules, asked = scan.sets.rules(size), scan.asked(task, size)
+            scan_kernels.scan_sets(
+                About(grid, Alone.none(), task.groups, self._channels, rules, asked),
+                part.sets[:end], ways, 0, counted, np.zeros(2, np.int64), scratch, records, state,
             )  # fmt: skip
-            for at, record, bound in scan.take(layer, step, records[: state[1]]):
-                yield int(owners[at]), record, bound
+            for record, bound in scan.take(layer, step, records[: state[1]]):
+                yield record[scan_kernels.OWNER], record, bound
             state[1] = 0
             if int(state[0]) == begun:  # more records of one set than there is room for
                 records = np.empty((4 * len(records), records.shape[1]), np.int64)
-                owners = np.empty(len(records), np.int64)
 
 
 def _bound_of(entry: Stream | Count) -> int:

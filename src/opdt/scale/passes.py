@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.rays import Ray
-from opdt.engines.search.scan_kernels import ScanScratch
+from opdt.engines.search.scan_kernels import Places
 from opdt.errors import InputError
+from opdt.problem.coded import holds
 from opdt.rules import Op
 from opdt.scale import kernels
 from opdt.scale.box_bundles import BoxBundle, bundle_boxes
@@ -39,17 +40,8 @@ def levels_of(ray: Ray, keys: Whole) -> Whole:
         return keys
     if ray.op is Op.LT:
         return np.asarray(-keys)  # the key of a missing value is its own negative
-    if ray.op is Op.EQ:
-        covered = keys == ray.code
-    elif ray.op is Op.NE:
-        covered = (keys != ray.code) & (keys != MISSING)
-    elif ray.op is Op.IN:
-        covered = np.isin(keys, ray.levels)
-    elif ray.op is Op.MISSING:
-        covered = keys == MISSING
-    else:
-        covered = keys != MISSING
-    return np.asarray(covered, np.int64)
+    codes = np.where(keys == MISSING, -1, keys if ray.op.needs_value else 0)
+    return holds(ray.condition(1, 0), codes).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +157,7 @@ class CountCells(PassPart):
             weights = np.empty(0, np.int64)
         kernels.add_sets(
             codes, _writable(self.sets), _writable(self.shapes), _writable(self.starts), ends,
-            weights, ScanScratch.of(1, 1, 0).places, parts["cells"],
+            weights, Places.room(), parts["cells"],
         )  # fmt: skip
 
 

@@ -9,14 +9,13 @@ from opdt.scale.keys import key_of
 from opdt.scale.partition_run import PartitionRun
 from opdt.solution import Budget
 
-SAMPLE_ROWS = 20_000  # rows of the sample that are solved in memory
 SECONDS = 10.0  # that this may take
 N_SEEDS = 9
 
 
 def seeds(run: PartitionRun) -> tuple[Box, ...]:
     """The best rules of the sample, as boxes of one position."""
-    problem = run.question.sample_problem(SAMPLE_ROWS)
+    problem = run.question.sample_problem(run.switches.tuning.sample_rows)
     if problem is None:
         return ()
     clock = run.driver.clock

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-import pytest
-
 from naive import Naive, Rows
-from opdt.engines.search import blocks, collect, positions, within_limits
 from opdt.problem import CodedRule, Problem
 from strategies import coded
 
@@ -50,12 +47,3 @@ def one_per_pattern(rules: Sequence[Listed]) -> list[Listed]:
     for rule in rules:
         firsts.setdefault(rule.pattern, rule)
     return list(firsts.values())
-
-
-def make_cramped(patch: pytest.MonkeyPatch) -> None:
-    """Room for next to nothing, so that every store and record overflows all the time."""
-    patch.setattr(positions, "CAPACITY", 1)
-    patch.setattr(positions, "STEPS", 1)
-    patch.setattr(blocks, "ROOM", 1)
-    patch.setattr(collect, "MANY_SETS", 2)
-    patch.setattr(within_limits, "STEPS", 1)

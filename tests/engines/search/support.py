@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import (
-    SearchEngine,
-    Switches,
-    merge,
-    regions,
-    sweep,
-    table_boxes,
-    table_layers,
-    table_rows,
-    wide,
-)
+from opdt.engines.search import SearchEngine, Switches
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 from strategies import describe
@@ -34,37 +26,48 @@ def examples(number: int) -> settings:
     return settings(max_examples=max(1, number * settings.default.max_examples // DEFAULT_EXAMPLES))
 
 
-def switches(large_rows: int = LARGE_ROWS) -> st.SearchStrategy[Switches]:
+def switches(
+    large_rows: int = LARGE_ROWS, tuning: Tuning | None = None
+) -> st.SearchStrategy[Switches]:
     """Any choice of accelerators; every other time all of them."""
+    given: dict[str, Any] = {"large_rows": large_rows}
+    if tuning is not None:
+        given["tuning"] = tuning
     flags = {field.name: st.booleans() for field in fields(Switches) if field.type == "bool"}
-    chosen = st.builds(Switches, large_rows=st.just(large_rows), **flags)
-    return st.one_of(st.just(Switches(large_rows=large_rows)), chosen)
+    chosen = st.builds(lambda **own: Switches(**given, **own), **flags)
+    return st.one_of(st.just(Switches(**given)), chosen)
 
 
-def make_eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seed small tables too, count them in few bins, cut their boxes into the smallest parts."""
-    monkeypatch.setattr(sweep, "WORTH_SEEDING", 0)
-    sizes = regions.LEAF_ROWS
-    for name, value in {
-        "LEAF_ROWS": dict.fromkeys(sizes, 3),
-        "LEAF_STEPS": 4,
-        "FEW_ROWS": 2,
-        "FEW_POSITIONS": 1,
-        "INNER_BINS": dict.fromkeys(sizes, 3),
-        "MOST_ALIVE": 5,
-    }.items():
-        monkeypatch.setattr(regions, name, value)
-    monkeypatch.setattr(table_rows, "LADDER", dict.fromkeys(sizes, (2, 4)))
-    monkeypatch.setattr(table_rows, "INTERVALS", dict.fromkeys(sizes, (2, 3)))
-    monkeypatch.setattr(table_rows, "BATCH", 500)
-    monkeypatch.setattr(table_layers, "LEVELS", dict.fromkeys(sizes, 2))
-    monkeypatch.setattr(table_layers, "MANY_LEVELS", 0)
-    monkeypatch.setattr(table_boxes, "AT_ONCE", 2)
-    monkeypatch.setattr(merge, "LEAST_ROWS", 0)
-    monkeypatch.setattr(merge, "WORTH", 1.05)
-    monkeypatch.setattr(wide, "WIDE", 2)
-    monkeypatch.setattr(wide, "COARSE", {100: 3})
-    monkeypatch.setattr(wide, "TRIED", 1)
+# Seed small tables too, count them in few bins, cut their boxes into the smallest parts.
+EAGER = Tuning(
+    worth_seeding=0,
+    merged_rows=0,
+    merged_worth=1.05,
+    ladder=((2, 4),) * 8,
+    intervals=((2, 3),) * 8,
+    levels=(2,) * 8,
+    many_levels=0,
+    batch=500,
+    wide=2,
+    coarse=((100, 3),),
+    tried=1,
+    leaf_rows=(3,) * 8,
+    leaf_steps=4,
+    few_rows=2,
+    few_positions=1,
+    inner_bins=(3,) * 8,
+    most_alive=5,
+    at_once=2,
+)
+# Room for next to nothing besides, so that every store and record overflows all the time.
+CRAMPED = replace(EAGER, records=1, steps=1, kept_blocks=1, many_sets=2, price_searches=1)
+
+
+def make_default(patch: pytest.MonkeyPatch, **changed: Any) -> None:
+    """Other switches for what is asked through a door that takes none."""
+    names = [field.name for field in fields(Switches)]
+    defaults = dict(zip(names, Switches.__init__.__defaults__ or (), strict=True)) | changed
+    patch.setattr(Switches.__init__, "__defaults__", tuple(defaults[name] for name in names))
 
 
 def agree(problem: Problem, chosen: Switches, threads: int = 1) -> Solution:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.support import LARGE_ROWS, ORACLE, examples, make_eager
+from engines.search.support import EAGER, LARGE_ROWS, ORACLE, examples
 from opdt.engines.search import SearchEngine, Switches
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget, Progress, Solution, Status, StopReason
@@ -212,10 +212,8 @@ def test_ctrl_c(large_rows: int) -> None:
 def test_small_problems_cut_short_anywhere(
     problem: Problem, nodes: int, large_rows: int, threads: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        make_eager(patch)
-        engine = SearchEngine(switches=Switches(large_rows=large_rows))
-        solution = engine.solve(problem, Budget(nodes=nodes, n_jobs=threads))
+    engine = SearchEngine(switches=Switches(large_rows=large_rows, tuning=EAGER))
+    solution = engine.solve(problem, Budget(nodes=nodes, n_jobs=threads))
     best = ORACLE.solve(problem)
     try:
         check(problem, solution, best.value)

@@ -14,10 +14,11 @@ from engines.search.rows import Rows
 from engines.search.support import examples
 from entangled import entangled
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, candidate, kernels
+from opdt.engines.search import SearchEngine, Switches, kernels
 from opdt.engines.search.field import Field
 from opdt.engines.search.kernels import Limits
 from opdt.engines.search.pricing import FINE, LARGEST, Price, UnitPrice
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Constraints, Problem, Structure
 from opdt.rules import Condition, Op, Rule
 from opdt.solution import Budget
@@ -66,11 +67,9 @@ def test_a_rule_beyond_a_settled_position_is_found(data: Any, optimum: int) -> N
 
 
 @pytest.mark.parametrize("seeding", [False, True])
-def test_ties_settled_by_bisection_end_at_the_same_rule(
-    seeding: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidate, "FEW_STEPS", -1)
-    solution = SearchEngine(switches=Switches(seeding=seeding)).solve(upward(*BEYOND_THE_NODE))
+def test_ties_settled_step_by_step_end_at_the_same_rule(seeding: bool) -> None:
+    chosen = Switches(seeding=seeding, tuning=Tuning(steps=1))
+    solution = SearchEngine(switches=chosen).solve(upward(*BEYOND_THE_NODE))
     assert str(solution.rule) == "IF x0 >= 0.5 AND x1 >= 0.5 AND x2 >= 0.5 THEN 1"
 
 

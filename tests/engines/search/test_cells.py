@@ -14,7 +14,7 @@ from engines.search.reference import best_gain, covers
 from engines.search.rows import FORMS
 from engines.search.support import examples
 from opdt.engines.search import box_kernels, boxes
-from opdt.engines.search.regions import Cutting
+from opdt.engines.search.regions import Cutting, cut_levels
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -50,12 +50,13 @@ def test_the_parts_of_a_box_hold_every_rule_that_gains_the_goal(
     form: Any, seed: int, k: int, bins: int, room: int
 ) -> None:
     data = Inside(seed, k)
-    scratch = [own[: room + 2 * (at == 3)] for at, own in enumerate(Cutting.of(k))]
+    scratch = [own[: room + 2 * (at == 3)] for at, own in enumerate(Cutting.of(k, 400))]
     out, corner = np.empty((room, 1 + 2 * k), np.int64), np.zeros(k, np.int64)
+    edges = np.empty((k, bins + 3), np.int64)
+    sizes = [cut_levels(data.levels[d], int(data.tops[d]), bins, edges[d]) for d in range(k)]
     number, best, _ = form(box_kernels.cut_box)(
-        data.levels, data.tops, data.gains, data.fixed, data.goal, bins,
-        np.empty((2, (bins + 2) ** k), np.int64), np.empty((k, bins + 3), np.int64), *scratch, out,
-        corner,
+        data.levels, data.tops, data.gains, data.fixed, data.goal, edges, np.array(sizes),
+        np.empty((2, (bins + 2) ** k), np.int64), *scratch, out, corner,
     )  # fmt: skip
     parts = out[:number].tolist()
     for cover in data.covers:

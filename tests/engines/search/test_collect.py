@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.every_rule import Listed, every_rule, make_cramped, one_per_pattern
-from engines.search.support import examples, make_eager, switches
+from engines.search.every_rule import Listed, every_rule, one_per_pattern
+from engines.search.support import CRAMPED, EAGER, examples, make_default, switches
 from entangled import entangled
 from naive import Naive
 from opdt.engines.search import RowLimit, Searcher, Switches, position_kernels
 from opdt.engines.search.collect import GRACE, Gather
-from opdt.engines.search.positions import Lister
+from opdt.engines.search.listing import Lister
 from opdt.engines.search.run import Prepared
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Problem, Structure
@@ -35,9 +35,7 @@ PATHS = {"rows": 20_000, "cells": 0}
 def path(request: pytest.FixtureRequest) -> Iterator[int]:
     """From how many rows cells are counted, with all that is lazy made eager; or no room at all."""
     with pytest.MonkeyPatch.context() as patch:
-        make_eager(patch)
-        if request.param == "cramped":
-            make_cramped(patch)
+        make_default(patch, tuning=CRAMPED if request.param == "cramped" else EAGER)
         yield PATHS.get(request.param, 20_000)
 
 
@@ -251,7 +249,7 @@ def test_an_interruption_ends_the_listing(noise: Problem, monkeypatch: pytest.Mo
     def interrupt(label: int, rays: tuple[int, ...]) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("opdt.engines.search.positions.Lister.list", staticmethod(interrupt))
+    monkeypatch.setattr("opdt.engines.search.listing.Lister.list", staticmethod(interrupt))
     assert Searcher(noise).list_rules(3, by_rows=True).stopped_by is StopReason.INTERRUPTED
 
 

@@ -18,7 +18,8 @@ PREAMBLE = """
 import json
 import numpy as np
 from opdt.engines.search import SearchEngine, Searcher, Switches
-from opdt.engines.search import bit_kernels, box_kernels, kernels, candidate, regions, scan_kernels
+from opdt.engines.search import bit_kernels, box_kernels, kernels, scan_kernels
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -46,15 +47,13 @@ def problems(n, depths):
             yield Problem.build(kind, structure=structure, w=2.5, constraints=asked)
 """
 SIGNATURES = """
-default = regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS
-small = dict.fromkeys(regions.LEAF_ROWS, 3), 2, 1
+small = dict(leaf_rows=(3,) * 8, few_rows=2, few_positions=1)
 for steps, large_rows, sizes in (
-    (2_000_000, 10**9, default), (-1, 10**9, default), (2_000_000, 0, default), (-1, 0, small)
+    (100_000, 10**9, {}), (1, 10**9, {}), (100_000, 0, {}), (1, 0, small)
 ):
-    candidate.FEW_STEPS = steps
-    regions.LEAF_ROWS, regions.FEW_ROWS, regions.FEW_POSITIONS = sizes
+    tuning = Tuning(steps=steps, **sizes)
     for problem in problems(40, (1, 2, 3, 4)):
-        switches = Switches(large_rows=large_rows)
+        switches = Switches(large_rows=large_rows, tuning=tuning)
         SearchEngine(switches=switches).solve(problem, Budget(n_jobs=2, time_limit=3))
         searcher = Searcher(problem, switches)
         searcher.solve(np.linspace(-1, 1, 40))
@@ -70,10 +69,11 @@ ANSWERS = """
 found = []
 for problem in problems(9, (1, 2, 3)):
     for large_rows in (0, 10**9):
-        candidate.FEW_STEPS = -1 if large_rows else 2_000_000
-        regions.LEAF_ROWS = dict.fromkeys(regions.LEAF_ROWS, 3)
-        regions.FEW_ROWS, regions.FEW_POSITIONS = 2, 1
-        solution = SearchEngine(switches=Switches(large_rows=large_rows)).solve(problem)
+        tuning = Tuning(
+            steps=1 if large_rows else 100_000, leaf_rows=(3,) * 8, few_rows=2, few_positions=1
+        )
+        switches = Switches(large_rows=large_rows, tuning=tuning)
+        solution = SearchEngine(switches=switches).solve(problem)
         found.append([solution.status, solution.value, solution.bound, str(solution.rule)])
 print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))
 """
@@ -131,7 +131,7 @@ def test_every_kernel_is_compiled_for_one_signature() -> None:
     # A kernel that only others call has none of its own once it is read from the cache.
     several = {name: found for name, found in signatures.items() if len(found) > 1}
     assert not several
-    entries = ("settle_range", "settle_pairs", "settle_triples", "singles", "compress_all")
+    entries = ("evaluate", "outer", "settle_triples", "singles", "compress_all")
     for name in (*entries, "scan_sets", "cut_box"):
         assert len(signatures[name]) == 1
 

@@ -99,10 +99,7 @@ def test_the_pair_of_a_table(form: Any, seed: int) -> None:
 def test_the_pair_of_a_sweep(form: Any, name: str, seed: int) -> None:
     data = Rows(seed, most=9)
     top1, top2 = data.tops.tolist()
-    goal = [NEG] if name == "sweep" else []
-    found = form(getattr(kernels, name))(
-        *data.levels, data.gains, data.n, top1, top2, *goal, data.scratch
-    )
+    found = form(getattr(kernels, name))(*data.levels, data.gains, data.n, top1, top2, data.scratch)
     best = (best_gain(data.covers(0, 1)), best_gain(data.covers(0, 1, start=0)))
     assert_swept(found[:2], best, top1, top2)
 
@@ -111,19 +108,6 @@ def assert_swept(found: tuple[int, int], best: tuple[int, int], top1: int, top2:
     """A sweep may know a position tighter than all, which gains 0 where all others lose."""
     for mine, true in zip(found, best, strict=True):
         assert mine == true or (mine == 0 > true and top1 >= 0 and top2 & (top2 - 1))
-
-
-@given(seed=SEEDS, goal=st.integers(1, 12))
-@examples(60)
-def test_the_loosest_of_a_sweep(form: Any, seed: int, goal: int) -> None:
-    data = Rows(seed, most=9)
-    top1, top2 = data.tops.tolist()
-    _, full, found = form(kernels.sweep)(
-        *data.levels, data.gains, data.n, top1, top2, goal, data.scratch
-    )
-    good = [c.positions[0] for c in data.covers(0, 1) if c.gain >= goal]
-    assert found == min(good, default=0)
-    assert max(full, 0) == max(0, best_gain(data.covers(0, 1, start=0)))
 
 
 @given(seed=SEEDS)
@@ -184,31 +168,6 @@ def test_best_between(form: Any, seed: int) -> None:
     at_low, at_high = rng.integers(-5, 20, size=2).tolist()
     found = form(kernels.best_between)(low, high, at_low, at_high, mass, loss)
     assert found == reference.best_between(low, high, at_low, at_high, mass, loss)
-
-
-@given(seed=SEEDS, n_rays=st.integers(1, 3))
-@examples(80)
-@pytest.mark.parametrize("fewest_errors", [False, True])
-@pytest.mark.parametrize("constrained", [False, True])
-def test_first_positions(
-    form: Any, constrained: bool, fewest_errors: bool, seed: int, n_rays: int
-) -> None:
-    data = Rows(seed, n_rays, most=4)
-    limits = data.limits if constrained else None
-    rays = range(n_rays)
-    gains = sorted({c.gain for c in data.covers(*rays)})
-    goal = int(data.rng.choice(gains)) if gains and data.rng.random() < 0.8 else 7
-    found = np.zeros(n_rays, np.int64)
-    top = int(data.tops.max()) + 2
-    errors = form(kernels.first_positions)(
-        data.node, goal, ANY_ROWS if limits is None else limits, constrained, fewest_errors,
-        np.empty((n_rays, data.n), np.int32), np.empty(n_rays, np.int64),
-        np.zeros(n_rays, np.int64), found, *(np.empty(top, np.int64) for _ in range(3)),
-    )  # fmt: skip
-    best = reference.first_positions(data.covers(*rays), goal, limits, fewest_errors=fewest_errors)
-    assert errors == (best.errors if best else -1)
-    if best:
-        assert tuple(found) == best.positions
 
 
 @given(seed=SEEDS)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engines.search.support import ORACLE
-from opdt.engines.search import SearchEngine, Switches, candidate
+from opdt.engines.search import SearchEngine, Switches
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget, Status
 from opdt.table import Table
@@ -63,12 +64,10 @@ def sklearn_frame(name: str) -> object:
     return pandas.DataFrame(data, columns=list(sklearn_table(name).names))
 
 
-@pytest.mark.parametrize("steps", [2_000_000, -1])
-def test_three_conditions_whose_seeds_hold_more_than_was_asked(
-    steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidate, "FEW_STEPS", steps)
+@pytest.mark.parametrize("steps", [100_000, 1])
+def test_three_conditions_whose_seeds_hold_more_than_was_asked(steps: int) -> None:
     problem = Problem.build(sklearn_table("breast_cancer"), structure=Structure.free(3), w=10)
-    solution = SearchEngine().solve(problem, Budget(n_jobs=2))
+    engine = SearchEngine(switches=Switches(tuning=Tuning(steps=steps)))
+    solution = engine.solve(problem, Budget(n_jobs=2))
     assert (solution.value, solution.bound, solution.status) == (300, 300, Status.OPTIMAL)
     assert all(point.value <= 300 <= point.bound for point in solution.trace)

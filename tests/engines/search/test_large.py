@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 
 from opdt.datasets import planted_rule
-from opdt.engines.search import SearchEngine, Switches, regions, table_layers
-from opdt.engines.search.grid import LEVELS
+from opdt.engines.search import SearchEngine, Switches
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget, Solution, Status
 from opdt.table import Table
 
+TUNING = Tuning()
 
-def both(problem: Problem, threads: int = 2) -> Solution:
+
+def both(problem: Problem, tuning: Tuning = TUNING, threads: int = 2) -> Solution:
     """The solution, which is the same whether rows or cells are counted."""
     budget = Budget(n_jobs=threads)
     rows = SearchEngine(switches=Switches(large_rows=10**9)).solve(problem, budget)
-    cells = SearchEngine(switches=Switches(large_rows=0)).solve(problem, budget)
+    cells = SearchEngine(switches=Switches(large_rows=0, tuning=tuning)).solve(problem, budget)
     assert (cells.status, cells.value, cells.rule) == (rows.status, rows.value, rows.rule)
     assert cells.bound == cells.value
     assert all(point.value <= rows.value <= point.bound for point in cells.trace)
@@ -35,9 +37,9 @@ def planted(n_rows: int, seed: int = 0, **asked: Any) -> Table:
 @pytest.mark.parametrize("leaf", [200, 30_000])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_rows", [2000, 5000, 12_000])
-def test_planted_rules(n_rows: int, seed: int, leaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "LEAF_ROWS", dict.fromkeys(regions.LEAF_ROWS, leaf))
-    solution = both(Problem.build(planted(n_rows, seed), w=5))
+def test_planted_rules(n_rows: int, seed: int, leaf: int) -> None:
+    tuning = Tuning(leaf_rows=(leaf,) * 8)
+    solution = both(Problem.build(planted(n_rows, seed), w=5), tuning)
     assert solution.status is Status.OPTIMAL
 
 
@@ -61,10 +63,10 @@ def test_more_than_the_rows_of_a_small_table() -> None:
 
 
 @pytest.mark.parametrize("leaf", [300, 30_000])
-def test_three_conditions(leaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "LEAF_ROWS", dict.fromkeys(regions.LEAF_ROWS, leaf))
+def test_three_conditions(leaf: int) -> None:
+    tuning = Tuning(leaf_rows=(leaf,) * 8)
     table = planted(3000, 7, n_numeric=3, n_categorical=1, depth=3, noise=0.02)
-    solution = both(Problem.build(table, structure=Structure.free(3), w=5))
+    solution = both(Problem.build(table, structure=Structure.free(3), w=5), tuning)
     assert solution.status is Status.OPTIMAL
 
 
@@ -91,10 +93,10 @@ def as_arrays(n_rows: int, seed: int) -> tuple[dict[str, Any], Any]:
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_constraints(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "LEAF_ROWS", dict.fromkeys(regions.LEAF_ROWS, 300))
+def test_constraints(limit: str) -> None:
+    tuning = Tuning(leaf_rows=(300,) * 8)
     table = Table.build(*as_arrays(3000, 8), warn=False)
-    both(Problem.build(table, w=5, constraints=Constraints(**LIMITS[limit])))
+    both(Problem.build(table, w=5, constraints=Constraints(**LIMITS[limit])), tuning)
 
 
 @pytest.mark.parametrize("sort", ["integers", "decimals", "any"])
@@ -141,7 +143,7 @@ def of_many_levels(n_levels: int, *, missing: bool) -> Table:
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_category_of_more_levels_than_a_byte_counts(missing: bool) -> None:
     table = of_many_levels(300, missing=missing)
-    assert table.columns[1].n_values > max(LEVELS[2], 255)
+    assert table.columns[1].n_values > max(Tuning().levels[1], 255)
     asked = Constraints(missing_conditions=missing)
     for structure in (Structure.free(1), Structure.levels("num", "cat")):
         problem = Problem.build(table, structure=structure, w=2, label=True, constraints=asked)
@@ -150,14 +152,12 @@ def test_a_category_of_more_levels_than_a_byte_counts(missing: bool) -> None:
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_two_conditions_on_a_category_in_several_axes(
-    missing: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table_layers, "LEVELS", dict.fromkeys(LEVELS, 3))
+def test_two_conditions_on_a_category_in_several_axes(missing: bool) -> None:
+    tuning = Tuning(levels=(3,) * 8)
     table = of_many_levels(9, missing=missing)
     for limit in ({}, {"max_errors": 20}, {"once": True}):
         asked = Constraints(missing_conditions=missing, **limit)
-        both(Problem.build(table, w=5, constraints=asked))
+        both(Problem.build(table, w=5, constraints=asked), tuning)
 
 
 def test_more_positions_than_a_level_holds_are_counted_in_cells() -> None:

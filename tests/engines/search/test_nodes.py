@@ -14,7 +14,7 @@ from engines.search import reference
 from engines.search.reference import NEG, best_gain
 from engines.search.rows import ANY_ROWS, FORMS, Rows, flags
 from engines.search.support import examples
-from opdt.engines.search import kernels
+from opdt.engines.search import deepen, kernels
 from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search
 from opdt.engines.search.workspace import Workspace
 
@@ -150,14 +150,15 @@ def test_settling_all_sets_behind_a_ray(form: Any, seed: int, size: int) -> None
     bounds = []
     if size == 2:
         begin, end = sorted(data.rng.integers(0, rays + 1, size=2).tolist())
-        ended = form(kernels.settle_range)(data.node, begin, end, kinds, data.search, data.space)
-        assert ended == kernels.DONE
+        pairs = Pairs(*deepen.pairs_between(kinds, begin, end))
+        data.place = Workspace(rays, data.n, int(data.tops.max()), rays, len(pairs.first))
+        assert deepen.settle_alone(data.node, pairs, data.search, data.place.space) == kernels.DONE
         firsts = range(begin, end)
     else:
-        kernel = kernels.settle_pairs if size == 3 else kernels.settle_triples
+        settle = deepen.settle_pairs if size == 3 else form(kernels.settle_triples)
         firsts = range(rays)
         for ray in firsts:
-            ended, bound = form(kernel)(data.node, ray, 0, 0, kinds, data.search, data.space)
+            ended, bound = settle(data.node, ray, 0, 0, kinds, data.search, data.space)
             assert ended == kernels.DONE
             bounds.append(bound)
     sets = [s for s in combinations(range(rays), size) if s[0] in firsts]

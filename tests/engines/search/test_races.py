@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from engines.search.support import ORACLE
-from opdt.engines.search import SearchEngine, Switches, kernels, run
+from opdt.engines.search import SearchEngine, Switches, kernels
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.sweep import Sweep
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Problem, Structure
 from opdt.solution import Budget
 from opdt.table import Table
@@ -37,8 +38,9 @@ def test_a_better_value_found_while_a_rule_is_worked_out_does_no_harm(
             self.run.control[kernels.BEST] = best
 
     monkeypatch.setattr(method, "locate", while_the_best_rises)
-    monkeypatch.setattr(run, "WORTH_NOTING", 0)
-    engine = SearchEngine(switches=Switches(seeding=False, large_rows=large_rows))
+    engine = SearchEngine(
+        switches=Switches(seeding=False, large_rows=large_rows, tuning=Tuning(worth_noting=0))
+    )
     found, best = engine.solve(problem, Budget(n_jobs=1)), ORACLE.solve(problem)
     assert hurried
     assert (found.value, found.rule) == (best.value, best.rule)

@@ -6,18 +6,26 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.search.support import examples
 from opdt.engines.exhaustive import ExhaustiveEngine
-from opdt.engines.search import SearchEngine, Switches, intervals, wide
+from opdt.engines.search import SearchEngine, Switches, intervals
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.grid import Axis, as_grid
 from opdt.engines.search.kernels import NEG, Limits
 from opdt.engines.search.records import NO_LIMITS
-from opdt.engines.search.scan_kernels import Alone, Asked, Groups, Rules, ScanScratch
+from opdt.engines.search.scan_kernels import (
+    About,
+    Alone,
+    Asked,
+    Counted,
+    Groups,
+    Rules,
+    ScanScratch,
+)
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 
@@ -53,13 +61,14 @@ class Rows:
         self.rules = Rules(np.zeros(2 * k, np.int64), 1, np.empty(0, bool), False, False)
         most = int(np.prod([axis.n_bins + 1 for axis in axes for _ in range(2)]))
         # numbers of 32 bits, or of 64
-        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()) + ((seed % 2) << 31))
+        self.scratch = ScanScratch.of(k + 2, 2 * most, int(weights.sum()) + ((seed % 2) << 31), 9)
 
-    def asked(self, need: int, limits: Limits | None = None) -> Asked:
+    def about(self, need: int, limits: Limits | None = None) -> About:
         """Rules that gain so much, within limits."""
         one = np.ones(1, np.int64)
         given = limits is not None, *(limits or NO_LIMITS)
-        return Asked(need, one, self.minus * one, 1, 0, *given)
+        asked = Asked(need, one, self.minus * one, 1, 0, *given)
+        return About(self.grid, Alone.none(), self.groups, 2, self.rules, asked)
 
     def covers(self, axis: int, down: bool) -> list[Any]:
         """The rows that each threshold on an axis covers."""
@@ -98,8 +107,8 @@ def test_no_interval_beside_other_rays_gains_more_than_its_bound(
     sets = np.array([[first, *others]])
     records = np.empty((1, kernels.HEAD), np.int64)
     kernels.scan_sets(
-        data.grid, Alone.none(), sets, np.array([kernels.ALL_WAYS]), 1, data.groups, 2, data.rules,
-        data.asked(need), np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
+        data.about(need), sets, np.array([kernels.ALL_WAYS]), 1, Counted.none(),
+        np.zeros(8, np.int64), data.scratch, records, np.zeros(2, np.int64),
     )  # fmt: skip
     for ways in product([False, True], repeat=len(others)):
         if len(set(others)) == len(others) or ways == (False, True):
@@ -129,8 +138,8 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
     ways = np.array([asked if asked else kernels.ALL_WAYS])
     records, state = np.empty((64, kernels.HEAD + 4 * k), np.int64), np.zeros(2, np.int64)
     kernels.scan_sets(
-        data.grid, Alone.none(), np.arange(k)[None], ways, 0, data.groups, 2, data.rules,
-        data.asked(need, limits), np.zeros(8, np.int64), data.scratch, records, state,
+        data.about(need, limits), np.arange(k)[None], ways, 0, Counted.none(),
+        np.zeros(8, np.int64), data.scratch, records, state,
     )  # fmt: skip
     bounds: dict[tuple[int, ...], int] = {}
     for record in records[: state[1]].tolist():
@@ -151,11 +160,8 @@ def test_no_rule_gains_more_than_the_record_of_its_rays_says(
             assert best <= bounds[tuple(2 * d + down for d, down in enumerate(downs))]
 
 
-def test_very_many_columns_of_which_one_is_missing_throughout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_very_many_columns_of_which_one_is_missing_throughout() -> None:
     """Such a column has no bins at all."""
-    monkeypatch.setattr(wide, "WIDE", 2)
     rng = np.random.default_rng(0)
     x = rng.integers(0, 9, (60, 4)).astype(float)
     x[:, 2] = np.nan
@@ -163,7 +169,8 @@ def test_very_many_columns_of_which_one_is_missing_throughout(
     table = Table.build(x, y.astype(int), warn=False)
     asked = Constraints(missing_conditions=True)
     problem = Problem.build(table, structure=Structure.free(2), w=3, constraints=asked)
-    found = SearchEngine(switches=Switches(large_rows=0)).solve(problem)
+    engine = SearchEngine(switches=Switches(large_rows=0, tuning=Tuning(wide=2)))
+    found = engine.solve(problem)
     assert found.value == ExhaustiveEngine().solve(problem).value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.support import LARGE_ROWS, agree, examples, make_eager, switches
-from opdt.engines.search import Switches, candidate
+from engines.search.support import EAGER, LARGE_ROWS, agree, examples, switches
+from opdt.engines.search import Switches
 from opdt.problem import Constraints, Problem, Structure
 from opdt.table import Table
 from sorts import GAINS, SORTS, grid, two_classes
@@ -24,24 +25,21 @@ from strategies import (
 
 SEEDS = st.integers(0, 2**32 - 1)
 THREADS = st.sampled_from([1, 2])
-STEPS = st.sampled_from([2_000_000, -1])  # ties by trying all positions, or by bisecting them
+STEPS = st.sampled_from([100_000, 1])  # rows between two looks at the clock, when ties are settled
 PATHS = {"few rows": LARGE_ROWS, "many rows": 0}
 
 
 @pytest.fixture(scope="module", params=PATHS)
-def path(request: pytest.FixtureRequest) -> Any:
-    """The number of rows from which cells are counted, with all that is lazy made eager."""
-    with pytest.MonkeyPatch.context() as patch:
-        make_eager(patch)
-        yield PATHS[request.param]
+def path(request: pytest.FixtureRequest) -> int:
+    """The number of rows from which cells are counted."""
+    return PATHS[request.param]
 
 
 def check(problem: Problem, data: st.DataObject, path: int) -> None:
-    """Assert agreement with switches, threads and a way to settle ties that are drawn."""
-    chosen = data.draw(switches(path), label="switches")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidate, "FEW_STEPS", data.draw(STEPS, label="steps"))
-        agree(problem, chosen, data.draw(THREADS, label="threads"))
+    """Assert agreement with switches, threads and steps of settling ties that are drawn."""
+    tuning = replace(EAGER, steps=data.draw(STEPS, label="steps"))
+    chosen = data.draw(switches(path, tuning), label="switches")
+    agree(problem, chosen, data.draw(THREADS, label="threads"))
 
 
 @pytest.mark.parametrize("emphasis", EMPHASES)
@@ -69,11 +67,8 @@ def test_very_many_small_problems(emphasis: str, path: int) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(
-    depth: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(depth: int) -> None:
     """At this price an error costs nothing but its own row, so that many rules tie."""
-    monkeypatch.setattr(candidate, "FEW_STEPS", -1)
     for seed in range(100):
         rng = np.random.default_rng([depth, seed])
         table = random_table(rng, int(rng.integers(8, 16)), "thirds", n_conditions=8)
@@ -85,7 +80,7 @@ def test_fewer_errors_win_where_weights_are_too_fine_for_values_to_tell(
             label=table.classes.tolist()[0],
             constraints=asked,
         )
-        agree(problem, Switches())
+        agree(problem, Switches(tuning=replace(EAGER, steps=1)))
 
 
 @pytest.mark.parametrize("sort", SORTS)

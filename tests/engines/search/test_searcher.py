@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.search.support import ORACLE, examples, make_eager
+from engines.search.support import EAGER, ORACLE, examples
 from opdt.engines.search import SearchEngine, Searcher, Switches
 from opdt.problem import Constraints, Problem
 from opdt.rules import Condition, Op, Rule
@@ -27,18 +27,16 @@ def test_solves_with_other_gains_are_those_of_the_engine(
     problem: Problem, seed: int, large_rows: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    with pytest.MonkeyPatch.context() as patch:
-        make_eager(patch)
-        searcher = Searcher(problem, Switches(large_rows=large_rows))
-        for _ in range(3):
-            gains = random_gains(rng, problem.table.n_rows)
-            other = problem.with_gains(gains)
-            best = ORACLE.solve(other)
-            found = searcher.solve(gains)
-            assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
-            again = searcher.solve(other.objective)
-            assert (again.value, again.rule) == (best.value, best.rule)
-        best, found = ORACLE.solve(problem), searcher.solve()
+    searcher = Searcher(problem, Switches(large_rows=large_rows, tuning=EAGER))
+    for _ in range(3):
+        gains = random_gains(rng, problem.table.n_rows)
+        other = problem.with_gains(gains)
+        best = ORACLE.solve(other)
+        found = searcher.solve(gains)
+        assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
+        again = searcher.solve(other.objective)
+        assert (again.value, again.rule) == (best.value, best.rule)
+    best, found = ORACLE.solve(problem), searcher.solve()
     assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
 
 
@@ -47,17 +45,15 @@ def test_solves_with_other_gains_are_those_of_the_engine(
 def test_a_value_is_reached_exactly_up_to_the_optimum(problem: Problem, large_rows: int) -> None:
     best = ORACLE.solve(problem)
     unit = float(problem.objective.unit)
-    with pytest.MonkeyPatch.context() as patch:
-        make_eager(patch)
-        searcher = Searcher(problem, Switches(large_rows=large_rows))
-        if best.status is Status.INFEASIBLE:
-            assert not searcher.reaches(-1e6)
-            return
-        cases = [(best.value, True), (best.value - unit, True), (best.value - 1, True)]
-        above = max(best.value + unit, np.nextafter(best.value, np.inf))
-        cases += [(above, False), (best.value + 1, False)]
-        for value, reached in cases:
-            assert searcher.reaches(value) == reached, f"{value}\n{describe(problem)}"
+    searcher = Searcher(problem, Switches(large_rows=large_rows, tuning=EAGER))
+    if best.status is Status.INFEASIBLE:
+        assert not searcher.reaches(-1e6)
+        return
+    cases = [(best.value, True), (best.value - unit, True), (best.value - 1, True)]
+    above = max(best.value + unit, np.nextafter(best.value, np.inf))
+    cases += [(above, False), (best.value + 1, False)]
+    for value, reached in cases:
+        assert searcher.reaches(value) == reached, f"{value}\n{describe(problem)}"
 
 
 @given(problem=small_problems(), seed=SEEDS, large_rows=PATHS)
@@ -76,11 +72,9 @@ def test_a_rule_to_start_from_changes_nothing_but_the_way(
         label = problem.table.classes.tolist()[0]
         starts.append(Rule([Condition(column.name, op, level)], label=label))
     for start in starts:
-        with pytest.MonkeyPatch.context() as patch:
-            make_eager(patch)
-            chosen = Switches(large_rows=large_rows)
-            found = SearchEngine(start=start, switches=chosen).solve(problem, Budget(n_jobs=1))
-            again = Searcher(problem, chosen).solve(start=start)
+        chosen = Switches(large_rows=large_rows, tuning=EAGER)
+        found = SearchEngine(start=start, switches=chosen).solve(problem, Budget(n_jobs=1))
+        again = Searcher(problem, chosen).solve(start=start)
         assert (found.status, found.value, found.rule) == (best.status, best.value, best.rule)
         assert (again.value, again.rule) == (best.value, best.rule)
         assert all(point.value <= best.value <= point.bound for point in found.trace)
@@ -89,7 +83,7 @@ def test_a_rule_to_start_from_changes_nothing_but_the_way(
 @pytest.mark.parametrize("large_rows", [0, 20_000])
 def test_a_start_is_what_is_left_when_there_is_no_time(noise: Problem, large_rows: int) -> None:
     start = SearchEngine().solve(noise, Budget(nodes=1)).rule
-    engine = SearchEngine(start=start, switches=Switches(large_rows=large_rows))
+    engine = SearchEngine(start=start, switches=Switches(large_rows=large_rows, tuning=EAGER))
     solution = engine.solve(noise, Budget(time_limit=0))
     assert solution.rule == start
     assert solution.stopped_by is StopReason.TIME

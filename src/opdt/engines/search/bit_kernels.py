@@ -68,7 +68,7 @@ def pack_axis(codes: Any, n_bins: int, split: int, starts: Any, words: Any, coun
                 counts[s, g] += 1
 
 
-@kernel
+@kernel(inner=True)
 def count_pairs(one: Any, a: int, two: Any, start: int, size: int, sums: Any, out: Any) -> None:
     """Rows of each group that bins >= i of axis `a` and bins >= j of others hold together.
 
@@ -106,7 +106,7 @@ def count_pairs(one: Any, a: int, two: Any, start: int, size: int, sums: Any, ou
                         own[lane] = sums[lane]
 
 
-@kernel
+@kernel(inner=True)
 def covered(counts: Any, b1: int, b2: int, down1: int, down2: int, i: int, j: int, size: int,
             out: Any) -> None:  # fmt: skip
     """Rows covered at place `i` of one ray and `j` of another, for a strip of axes.
@@ -132,7 +132,7 @@ def covered(counts: Any, b1: int, b2: int, down1: int, down2: int, i: int, j: in
             out[lane] = whole[lane] - first[lane] - second[lane] + rest[lane]
 
 
-@kernel
+@kernel(allocates=True)
 def scan_pairs(
     one: Any, two: Any, same: bool, begin: int, end: int, groups: Any, need: int, control: Any,
     counts: Any, right: Any, wrong: Any, found: Any, bounds: Any, state: Any,

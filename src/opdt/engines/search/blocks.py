@@ -18,9 +18,6 @@ from opdt.problem.coded import tightness
 
 Whole = NDArray[np.int64]
 
-# Blocks that are kept before those that cannot matter are thrown out.
-ROOM = 50_000
-
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
@@ -154,10 +151,11 @@ class Store:
         least: int,
         least_gain: int,
         value: Callable[[int, int, int], int],
+        room: int,
     ) -> None:
         self.order, self.limit, self.by_rows = order, limit, by_rows
         self.least, self.least_gain = least, least_gain
-        self._value = value
+        self._value, self._room = value, room
         self._parts: list[Blocks] = []
         self._pending = 0
 
@@ -168,7 +166,7 @@ class Store:
         self._parts.append(blocks)
         self._pending += len(blocks)
         # One rule is known to be beaten at once; with more, sorting has to be worth it.
-        if self._pending >= (1 if self.limit == 1 else self.limit + ROOM):
+        if self._pending >= (1 if self.limit == 1 else self.limit + self._room):
             self.settle()
 
     def settle(self) -> Blocks | None:

@@ -29,7 +29,7 @@ def first_levels(codes: Any, mirrored: bool, n_values: int, low: int, high: int,
         out[i] = max(0, min(level, high) - low)
 
 
-@kernel
+@kernel(allocates=True)
 def keep_undecided(
     levels: Any, shift: Any, tops: Any, gains: Any, weights: Any, wrong: Any, fixed: Any,
     out_levels: Any, out_gains: Any, out_weights: Any, out_wrong: Any,
@@ -66,7 +66,7 @@ def keep_undecided(
     return count
 
 
-@kernel
+@kernel(allocates=True)
 def most_of_strips(levels: Any, tops: Any, gains: Any) -> Any:
     """The most that the undecided rows of a box can add to those it covers always.
 
@@ -103,31 +103,7 @@ def most_of_strips(levels: Any, tops: Any, gains: Any) -> Any:
     return most
 
 
-@kernel
-def cut_levels(levels: Any, top: int, bins: int, out: Any) -> int:
-    """Levels between which one side of a box is cut, 0 first and the top last, into `out`.
-
-    The top level has a place of its own. Returns the number of places.
-    """
-    if top <= bins:
-        for t in range(top + 1):
-            out[t] = t
-        return top
-    step = max(1, levels.size // 2000)
-    sample = np.sort(levels[::step])
-    count = 1
-    out[0] = 0
-    for j in range(1, bins - 1):
-        level = np.int64(sample[j * sample.size // (bins - 1)])
-        if out[count - 1] < level < top - 1:
-            out[count] = level
-            count += 1
-    out[count] = top - 1
-    out[count + 1] = top
-    return count + 1
-
-
-@kernel
+@kernel(inner=True, allocates=True)
 def add_places(levels: Any, top: int, edges: Any, size: int, stride: int, cell_of: Any) -> None:
     """Add the place of each level between the `edges` of one side, times the stride."""
     if size == top:
@@ -137,7 +113,8 @@ def add_places(levels: Any, top: int, edges: Any, size: int, stride: int, cell_o
     if top <= 2 * levels.size:  # few levels: a table of their places
         table = np.empty(top + 1, np.uint32)
         for place in range(size):
-            table[edges[place] + 1 : edges[place + 1] + 1] = place * stride
+            for level in range(edges[place] + 1, edges[place + 1] + 1):
+                table[level] = place * stride
         for i in range(levels.size):
             cell_of[i] += table[levels[i]]
         return
@@ -152,31 +129,32 @@ def add_places(levels: Any, top: int, edges: Any, size: int, stride: int, cell_o
         cell_of[i] += low * stride
 
 
-@kernel
+@kernel(allocates=True)
 def cut_box(
-    levels: Any, tops: Any, gains: Any, fixed: int, goal: int, bins: int, cells: Any, edges: Any,
+    levels: Any, tops: Any, gains: Any, fixed: int, goal: int, edges: Any, sizes: Any, cells: Any,
     alive: Any, bounds: Any, order: Any, stack: Any, out: Any, corner: Any,
 ) -> Any:  # fmt: skip
     """Cut a box into cells and put those that may gain the goal together to smaller boxes.
 
-    Scratch: `cells` (2, n_cells), `edges` (k, bins + 2) and that of `bound_cut`. Into `out`
-    (capacity, 1 + 2 k) go bound, low and high positions of the boxes, counted from this one's low
-    side, and into `corner` (k,) the position of the best exact gain. Returns the number of boxes,
-    that gain, and whether the cells decide all.
+    Side d is cut into `sizes[d]` places between the levels `edges[d]`, 0 first and the top last.
+    Scratch: `cells` (2, n_cells) and that of `bound_cut`. Into `out` (capacity, 1 + 2 k) go bound,
+    low and high positions of the boxes, counted from this one's low side, and into `corner` (k,)
+    the position of the best exact gain. Returns the number of boxes, that gain, and whether the
+    cells decide all.
     """
     k = tops.size
-    sizes, strides = np.empty(k, np.int64), np.empty(k, np.int64)
+    strides = np.empty(k, np.int64)
     n_cells = np.int64(1)
     decided = True
     for d in range(k):
-        sizes[d] = cut_levels(levels[d], tops[d], bins, edges[d])
         decided = decided and sizes[d] == tops[d]
     for d in range(k - 1, -1, -1):
         strides[d] = n_cells
         n_cells *= sizes[d]
     mass, loss = cells[0][:n_cells], cells[1][:n_cells]
-    mass[:] = 0
-    loss[:] = 0
+    for at in range(n_cells):
+        mass[at] = 0
+        loss[at] = 0
     cell_of = np.zeros(gains.size, np.uint32)
     for d in range(k):
         add_places(levels[d], tops[d], edges[d], sizes[d], strides[d], cell_of)
@@ -198,7 +176,7 @@ def cut_box(
     return number, best, decided and told_apart
 
 
-@kernel
+@kernel(allocates=True)
 def bound_cut(
     mass: Any, loss: Any, sizes: Any, strides: Any, goal: int, alive: Any, bounds: Any, order: Any,
     stack: Any, out: Any, corner: Any,
@@ -278,7 +256,7 @@ def sum_tighter(values: Any, sizes: Any, strides: Any) -> None:
                     here[at] += tighter[at]
 
 
-@kernel
+@kernel(inner=True, allocates=True)
 def gather(alive: Any, bounds: Any, found: int, k: int, order: Any, stack: Any, out: Any) -> int:
     """Boxes of places that hold all cells alive, and few others.
 

@@ -2,7 +2,7 @@
 
 Two steps. The search itself, with its best value held fast, finds all *sets of rays* on which
 some rule reaches it (`Gather`): nothing that its bounds dismiss can. Then the positions on each
-set are listed (`positions.Lister`). Both steps use a value that rises as soon as so many rules as
+set are listed (`listing.Lister`). Both steps use a value that rises as soon as so many rules as
 are wanted are known to be better.
 """
 
@@ -21,19 +21,18 @@ from opdt.engines.search.blocks import Blocks, Order, Store
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Whole
 from opdt.engines.search.jit import announce_compilation
+from opdt.engines.search.listing import Lister
 from opdt.engines.search.position_kernels import LIMITED, list_pair
-from opdt.engines.search.positions import Lister
 from opdt.engines.search.rays import fill_levels
-from opdt.engines.search.run import Prepared, Run, Switches
+from opdt.engines.search.run import Prepared, Run
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.sweep import Sweep
 from opdt.engines.search.table_rows import TableRows
+from opdt.engines.search.tuning import Switches
 from opdt.problem import CodedRule, Measure, Problem, RowLimit
 from opdt.solution import Clock, StopReason
 
-# Sets of rays that are gathered before their rules are listed, to see whether fewer will do.
-MANY_SETS = 20_000
 # Seconds that the rules of the sets found may take after a limit is reached.
 GRACE = 0.1
 
@@ -247,6 +246,7 @@ class Collector:
             least=scores.least_value(gain),
             least_gain=gain,
             value=value,
+            room=self.switches.tuning.kept_blocks,
         )
         values = {
             label: scores.gains(self.problem, label) for label in self.problem.objective.labels
@@ -283,7 +283,10 @@ class Collector:
     ) -> Lister:
         """What lists the rules of this problem into a store, with these values of the rows."""
         rays = self.prepared.rays
-        return Lister(self.problem, rays, values, offset, store, self._expired, row_limits)
+        return Lister(
+            self.problem, rays, values, offset, store, self._expired, self.switches.tuning,
+            row_limits,
+        )  # fmt: skip
 
     def fill(
         self, searched: Problem, store: Store, lister: Lister, known: CodedRule | None = None
@@ -292,7 +295,7 @@ class Collector:
 
         `searched` is the problem whose values the store compares.
         """
-        most, asked = max(MANY_SETS, 2 * store.limit), store.least_gain
+        most, asked = max(self.switches.tuning.many_sets, 2 * store.limit), store.least_gain
         while True:
             least = store.least
             gather = Gather(

@@ -10,9 +10,9 @@ import numpy as np
 
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Work
-from opdt.engines.search.candidate import suffix_sums
 from opdt.engines.search.field import Field, Whole
-from opdt.engines.search.kernels import Kinds, Search, Space
+from opdt.engines.search.kernels import Kinds, Node, Pairs, Search, Small, Space
+from opdt.engines.search.positions import by_position
 from opdt.engines.search.rays import RayPlan
 from opdt.rules import Op
 
@@ -68,6 +68,50 @@ def _states(plan: RayPlan, types: list[int], size: int) -> Whole:
     return following
 
 
+def pairs_between(kinds: Kinds, begin: int, end: int) -> tuple[Small, Small]:
+    """All pairs of rays that stand together and whose first ray is in a range."""
+    rays = np.arange(len(kinds.types))
+    one, two = rays[begin:end, None], rays
+    after = kinds.following[0, kinds.types[begin:end]]
+    fits = (two > one) & (after >= 0)[:, None] & (kinds.following[after][:, kinds.types] >= 0)
+    fits &= (kinds.features[one] != kinds.features) | (kinds.sides[one] & kinds.blocks == 0)
+    first, second = np.nonzero(fits)
+    return (first + begin).astype(np.int32), second.astype(np.int32)
+
+
+def settle_alone(node: Node, pairs: Pairs, search: Search, space: Space) -> int:
+    """Settle pairs of rays that stand alone; returns as `kernels.evaluate` does."""
+    room, number = space.room, len(pairs.first)
+    child = node._replace(levels=room.levels, tops=room.tops[: len(node.tops)])
+    floor = int(search.control[kernels.BEST]) - search.goal_offset
+    ended: int = kernels.evaluate(
+        node, np.arange(len(node.gains), dtype=np.int32), child, pairs, space.frames.bounds,
+        np.arange(number, dtype=np.int32), floor if search.flags.reduce else kernels.NEG, 0,
+        search, space.scratch,
+    )  # fmt: skip
+    return ended
+
+
+def settle_pairs(
+    node: Node, ray: int, state: int, depth: int, kinds: Kinds, search: Search, space: Space
+) -> tuple[int, int]:
+    """Settle a ray with every pair behind it; returns as `kernels.settle_triples` does."""
+    lists, frames = space.lists, space.frames
+    after, bound = int(kinds.following[state, kinds.types[ray]]), kernels.NEG
+    lists.cursor[0] = -1
+    while after >= 0 and lists.cursor[0] < len(kinds.types):
+        count, cut = kernels.list_pairs(node, ray, depth, kinds, after, search, lists, space.room)
+        pairs = Pairs(lists.first[:count], lists.second[:count])
+        ended = kernels.outer(
+            node, ray, pairs, lists.start[:count], depth, search, frames, space.room, space.scratch
+        )
+        bound = max(bound, cut)
+        if ended != kernels.DONE:
+            return ended, bound
+        bound = max(bound, int(frames.ends[:count].max(initial=kernels.NEG)))
+    return kernels.DONE, bound
+
+
 class Deepener:
     """Settles the rules of exactly `size` conditions that begin with a given ray."""
 
@@ -104,7 +148,7 @@ class Deepener:
 
         def call(search: Search, space: Space) -> int:
             nonlocal bound
-            settle = kernels.settle_pairs if left == 3 else kernels.settle_triples
+            settle = settle_pairs if left == 3 else kernels.settle_triples
             ended, bound = settle(field.node, ray, state, len(prefix), self.kinds, search, space)
             return int(ended)
 
@@ -129,7 +173,7 @@ class Deepener:
             and not any(kernels.apart(kinds, other, name) for name in names)
         ]
         number = len(others)
-        mass, loss = _by_position(field, ray)
+        mass, loss = by_position(field.levels[ray], field.gains, top + 2)
         ends = np.full(number, kernels.NEG, np.int64)
         every = np.arange(number, dtype=np.int32)
         stack = [(0, top + 1, every, np.full(number, field.mass), np.zeros(number, np.int64))]
@@ -171,11 +215,3 @@ class Deepener:
             halves.sort(key=lambda half: half[0])  # the more promising half is taken first
             stack.extend(half for _, half in halves)
         return int(ends.max(initial=kernels.NEG))
-
-
-def _by_position(field: Field, ray: int) -> tuple[Whole, Whole]:
-    """Mass and loss of the rows at each position 0 … top + 1 of a ray."""
-    size, own, gains = int(field.tops[ray]) + 2, field.levels[ray], field.gains
-    return suffix_sums(own, np.maximum(gains, 0), size), suffix_sums(
-        own, np.maximum(-gains, 0), size
-    )

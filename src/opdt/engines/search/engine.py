@@ -14,7 +14,8 @@ from opdt.engines.many import ManySolves, check_value
 from opdt.engines.search.blocks import Order
 from opdt.engines.search.collect import Collector, RuleListing
 from opdt.engines.search.merge import merged
-from opdt.engines.search.run import Prepared, Run, Switches
+from opdt.engines.search.run import Prepared, Run
+from opdt.engines.search.tuning import Switches
 from opdt.engines.search.within_limits import WithinLimits
 from opdt.errors import UnsupportedProblem
 from opdt.problem import CodedRule, Measure, Problem, RowLimit
@@ -52,7 +53,7 @@ class SearchEngine(Engine):
         prepared = Prepared(problem)
         fewer = None
         if self.switches.merging:
-            fewer = merged(problem, np.unique(prepared.rays.features))
+            fewer = merged(problem, np.unique(prepared.rays.features), self.switches.tuning)
         if fewer is not None:
             problem, prepared = fewer, Prepared(fewer)
         run = Run(problem, prepared, clock, self.switches, start=start)

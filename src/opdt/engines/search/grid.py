@@ -24,13 +24,6 @@ Whole = NDArray[np.int64]
 Bins = NDArray[np.uint8]
 Levels = tuple[int, ...]  # codes of a feature without order
 
-# Levels of an axis without order when so many axes are combined; features with more get several.
-LEVELS = {1: 250, 2: 250, 3: 60, 4: 20, 5: 12, 6: 8, 7: 6, 8: 6}
-# Bins of an ordered axis when so many axes are combined: coarse ones first, then finer.
-LADDER = {
-    1: (250,), 2: (64, 250), 3: (22, 56), 4: (11, 16), 5: (7, 10), 6: (5, 7), 7: (4,), 8: (4,),
-}  # fmt: skip
-
 ENDS = 4.5  # log-odds of the share of the rows that the outermost bins hold
 MANY_BINS, TAIL_SHARE = 50, 3  # bins from which some are for the tails: one in so many
 SAMPLE = 50_000  # rows by which features are cut into bins

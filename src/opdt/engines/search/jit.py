@@ -8,21 +8,50 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, overload
 
 from numba import njit
+from numba.core.registry import CPUDispatcher
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+@overload
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]: ...
+
+
+@overload
+def kernel(
+    *, inner: bool = False, allocates: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, *, inner: bool = False, allocates: bool = False
+) -> Any:
     """Compile lazily, keep on disk, and release the GIL.
 
     No `fastmath`: gains are integers, and where a bound is computed nothing may be reordered.
     `NUMBA_DISABLE_JIT=1` runs the same code as plain Python.
+
+    Compiling is what a first call waits for, so nothing is compiled that is not needed. An `inner`
+    kernel is called by kernels alone and has no door to Python. Only one that `allocates` arrays
+    counts references to them; the others borrow what they are given.
     """
-    compiled: Callable[..., Any] = njit(cache=True, nogil=True)(function)
+    if function is None:
+        return partial(kernel, inner=inner, allocates=allocates)
+    options: Any = {"_nrt": allocates, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
+    compiled: Any = njit(cache=True, nogil=True, **options)(function)
+    if inner and isinstance(compiled, CPUDispatcher):
+        compiled.__class__ = _Inner
     _forgive(compiled)
     return compiled
+
+
+class _Inner(CPUDispatcher):
+    """A kernel that Python cannot enter: called from there, it runs as plain Python."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
 
 
 def _forgive(compiled: Any) -> None:
@@ -64,7 +93,7 @@ def announce_compilation(entry: Any) -> None:
     if not known:
         _announced.append(True)
         logging.getLogger("opdt").warning(
-            "opdt compiles its search kernels; this takes a minute or so, once per installation."
+            "opdt compiles its search kernels; this takes half a minute, once per installation."
         )
 
 

@@ -313,14 +313,13 @@ def pair_by_table(first, second, gains, n, top1, top2, table):
 
 
 @kernel
-def sweep(first, second, gains, n, top1, top2, goal, scratch):
+def sweep(first, second, gains, n, top1, top2, scratch):
     """All positions of two rays in O(n log top2), for rays with many positions.
 
     Rows enter from the tightest level of the first ray to the loosest, into a tree over the
     levels of the second that holds for each node the sum and the best suffix sum. Returns what
-    `pair_by_table` does, and the loosest position >= 1 of the first ray at which some position
-    >= 1 of the second gains the goal (0: none). The tree has a power of two of leaves: where
-    that leaves some empty, covering nothing counts as a suffix, so gains are never below 0.
+    `pair_by_table` does. The tree has a power of two of leaves: where that leaves some empty,
+    covering nothing counts as a suffix, so gains are never below 0.
     """
     starts, order, tree = scratch.starts, scratch.order, scratch.tree
     sort_by_level(first, n, top1, starts, order)
@@ -332,7 +331,6 @@ def sweep(first, second, gains, n, top1, top2, goal, scratch):
     outside = np.int64(0)  # gain of rows at position 0 of the second ray
     inner = NEG
     full = NEG
-    found = 0
     for a in range(top1, -1, -1):
         begin = starts[a - 1] if a > 0 else 0
         for at in range(begin, starts[a]):
@@ -345,13 +343,11 @@ def sweep(first, second, gains, n, top1, top2, goal, scratch):
         best = tree[3] if top2 > 0 else NEG
         if a > 0 and top2 > 0:
             inner = max(inner, best)
-            if best >= goal:
-                found = a
         full = max(full, best, tree[2] + outside)
-    return inner, full, found
+    return inner, full
 
 
-@kernel
+@kernel(inner=True)
 def add_to_tree(tree, node, gain):
     """Add to a leaf of a tree of (sum, best suffix sum), and to all nodes above it."""
     tree[2 * node] += gain
@@ -373,11 +369,10 @@ def best_pair(first, second, gains, n, top1, top2, scratch):
         depth += 1
     if cells <= TABLE_CELLS and cells <= n * (1 + 2 * depth) + 64:
         return pair_by_table(first, second, gains, n, top1, top2, scratch.table)
-    inner, full, _ = sweep(first, second, gains, n, top1, top2, np.int64(NEG), scratch)
-    return inner, full
+    return sweep(first, second, gains, n, top1, top2, scratch)
 
 
-@kernel
+@kernel(inner=True)
 def sort_by_level(first, n, top, starts, order):
     """Rows in the order of their level; afterwards `starts[a]` is the end of level `a`."""
     for a in range(top + 2):
@@ -545,7 +540,7 @@ def rest(left, dropped, worth, n_words):
     return total
 
 
-@kernel
+@kernel(inner=True)
 def prepare(parent, rows, node, ray, n_mass, floor, flags, scratch):
     """Compress one ray onto a node's rows, and pack it if it is binary there."""
     n = rows.size
@@ -654,7 +649,7 @@ def evaluate(parent, rows, node, pairs, bounds, wanted, floor, depth, search, sc
     return DONE
 
 
-@kernel
+@kernel(inner=True)
 def record(search, value, size):
     """Note the rays that are chosen as having a value; False if there is no room for it."""
     control, counters = search.control, search.counters
@@ -699,7 +694,7 @@ def best_between(low, high, at_low, at_high, mass, loss):
     return best
 
 
-@kernel
+@kernel(inner=True)
 def begin(frames, node, ray, start, n_items):
     """Lay out the bisection of a ray's positions for some items.
 
@@ -727,7 +722,7 @@ def begin(frames, node, ray, start, n_items):
     frames.lows[0], frames.highs[0] = 0, top + 1
 
 
-@kernel
+@kernel(inner=True)
 def ask(frames, depth, middle, goal, intervals, counters):
     """Which items are to be settled at the middle of an interval; returns their number."""
     low, high = frames.lows[depth], frames.highs[depth]
@@ -748,7 +743,7 @@ def ask(frames, depth, middle, goal, intervals, counters):
     return n_wanted
 
 
-@kernel
+@kernel(inner=True)
 def split(frames, depth, middle, goal, intervals):
     """Go on in both halves of an interval with the items whose bound reaches the goal there.
 
@@ -787,7 +782,7 @@ def split(frames, depth, middle, goal, intervals):
     return left
 
 
-@kernel
+@kernel(inner=True)
 def pick(node, ray, position, room):
     """The node of the rows that a ray covers at a position, in `room`.
 
@@ -853,7 +848,7 @@ def apart(kinds, one, two):
     )
 
 
-@kernel
+@kernel(inner=True)
 def open_rays(kinds, tops, chosen, depth, out):
     """Mark the rays that have a position and stand together with the first chosen ones."""
     for ray in range(tops.size):
@@ -863,7 +858,7 @@ def open_rays(kinds, tops, chosen, depth, out):
         out[ray] = fine
 
 
-@kernel
+@kernel(inner=True)
 def bits_of(node, room):
     """Bits of the rows without mass that each ray of a node can drop; as `count_losses` returns."""
     n_mass, mass, n_words = count_losses(node.gains, room.worth, room.every)
@@ -875,17 +870,22 @@ def bits_of(node, room):
 
 
 @kernel
-def list_pairs(kinds, state, ray, mass, n_words, goal, search, lists, room):
+def list_pairs(node, ray, depth, kinds, state, search, lists, room):
     """Pairs behind a ray that stand with the rays chosen, from `lists.cursor` on.
 
-    Returns the number of pairs, which go into `lists`, and a bound on the gains of those that
-    cannot reach the goal with the ray; the cursor ends behind the last ray when all are listed.
+    `search.chosen[:depth]` are the rays before it, `state` is that after it in `kinds`. Returns the
+    number of pairs, which go into `lists`, and a bound on the gains of those that cannot reach the
+    goal with the ray; the cursor ends behind the last ray when all are listed.
     """
     n_rays = kinds.types.size
     capacity = lists.first.size
     behind = ray + 1 if kinds.canonical else 0
+    goal = search.control[BEST] - search.goal_offset
     cut = NEG
     count = 0
+    search.chosen[depth] = ray
+    open_rays(kinds, node.tops, search.chosen, depth + 1, lists.open)
+    mass, n_words = bits_of(node, room)
     drop(room.every, room.dropped[ray], n_words, room.left[0])
     p = lists.cursor[0]
     q = lists.cursor[1]
@@ -923,7 +923,7 @@ def list_pairs(kinds, state, ray, mass, n_words, goal, search, lists, room):
     return count, cut
 
 
-@kernel
+@kernel(inner=True)
 def list_triples(kinds, state, ray, mass, n_words, goal, search, lists, room):
     """`list_pairs` for triples."""
     n_rays = kinds.types.size
@@ -978,37 +978,11 @@ def list_triples(kinds, state, ray, mass, n_words, goal, search, lists, room):
 
 
 @kernel
-def settle_pairs(node, ray, state, depth, kinds, search, space):
-    """Settle a ray with every pair behind it on a node.
+def settle_triples(node, ray, state, depth, kinds, search, space):
+    """Settle a ray with every triple behind it on a node.
 
     `search.chosen[:depth]` are the rays before it, `state` their state in `kinds`. Returns how it
-    ended and a bound on the gains, over all positions of all three rays.
-    """
-    lists, room = space.lists, space.room
-    search.chosen[depth] = ray
-    open_rays(kinds, node.tops, search.chosen, depth + 1, lists.open)
-    after = kinds.following[state, kinds.types[ray]]
-    bound = NEG
-    lists.cursor[0] = -1
-    while after >= 0 and lists.cursor[0] < kinds.types.size:
-        mass, n_words = bits_of(node, room)
-        goal = search.control[BEST] - search.goal_offset
-        count, cut = list_pairs(kinds, after, ray, mass, n_words, goal, search, lists, room)
-        bound = max(bound, cut)
-        pairs = Pairs(lists.first[:count], lists.second[:count])
-        ended = outer(
-            node, ray, pairs, lists.start[:count], depth, search, space.frames, room, space.scratch
-        )
-        if ended != DONE:
-            return ended, bound
-        for item in range(count):
-            bound = max(bound, space.frames.ends[item])
-    return DONE, bound
-
-
-@kernel
-def settle_triples(node, ray, state, depth, kinds, search, space):
-    """Settle a ray with every triple behind it on a node, as `settle_pairs` does with pairs.
+    ended and a bound on the gains, over all positions of all four rays.
 
     The ray's positions are bisected as in `outer`, with a bound of its own for every triple; at
     each position the triples left are settled by `outer`, together for each first ray.
@@ -1060,7 +1034,7 @@ def settle_triples(node, ray, state, depth, kinds, search, space):
     return DONE, bound
 
 
-@kernel
+@kernel(inner=True)
 def settle_groups(node, n_wanted, floor, depth, search, space):
     """Settle the wanted triples on a node, all of one first ray at a time."""
     lists, frames, room = space.triples, space.triple_frames, space.triple_room
@@ -1110,39 +1084,6 @@ def settle_groups(node, n_wanted, floor, depth, search, space):
 
 
 @kernel
-def settle_range(node, begin, end, kinds, search, space):
-    """Settle all pairs of rays whose first ray is in a range; returns as `evaluate` does."""
-    lists, room = space.lists, space.room
-    n = node.gains.size
-    for i in range(n):
-        room.rows[i] = i
-    tops = room.tops[: node.tops.size]
-    child = Node(room.levels, tops, node.gains, node.weights, node.wrong, node.true)
-    p, q = begin, begin + 1
-    while p < end:
-        count = 0
-        while p < end and count < lists.first.size:
-            after = kinds.following[0, kinds.types[p]]
-            while after >= 0 and q < node.tops.size and count < lists.first.size:
-                if kinds.following[after, kinds.types[q]] >= 0 and not apart(kinds, p, q):
-                    lists.first[count], lists.second[count] = p, q
-                    space.frames.wanted[count] = count
-                    count += 1
-                q += 1
-            if after < 0 or q == node.tops.size:
-                p, q = p + 1, p + 2
-        floor = search.control[BEST] - search.goal_offset if search.flags.reduce else NEG
-        ended = evaluate(
-            node, room.rows[:n], child, Pairs(lists.first[:count], lists.second[:count]),
-            space.frames.bounds, space.frames.wanted[:count], floor, np.int64(0), search,
-            space.scratch,
-        )  # fmt: skip
-        if ended != DONE:
-            return ended
-    return DONE
-
-
-@kernel
 def singles(node, constrained, limits, values, positions, mass, covered, errors):
     """Best gain of each ray alone within the limits, and the loosest position that has it."""
     levels, tops, gains, weights, wrong, _ = node
@@ -1171,102 +1112,6 @@ def singles(node, constrained, limits, values, positions, mass, covered, errors)
             if total >= values[ray] and (not constrained or within(rows, bad, limits)):
                 values[ray] = total
                 positions[ray] = j
-
-
-@kernel
-def first_positions(
-    node, goal, limits, constrained, fewest_errors, rows, sizes, positions, found, mass, covered,
-    errors,
-):  # fmt: skip
-    """The loosest positions, in the order of the rays, at which a set of rays gains `goal`.
-
-    Goes through the positions of the first ray from loose to tight, then of the second, and so
-    on; a position that drops no row more than the one before it is passed over, and so is one
-    whose mass is below the goal. With `fewest_errors` all are visited and those of fewest
-    errors win; without, the first is taken (then errors are part of the gain already).
-
-    `rows` is (n_rays, n) scratch, `sizes` (n_rays,), `positions` and `found` (n_rays,).
-    Returns the error weight of the cover, or -1 if no position gains the goal.
-    """
-    levels, tops, gains, weights, wrong, _ = node
-    n_rays = tops.size
-    last = n_rays - 1
-    n = gains.size
-    best = np.int64(-1)
-    for i in range(n):
-        rows[0, i] = i
-    sizes[0] = n
-    depth = 0
-    positions[0] = 0
-    while depth >= 0:
-        if depth == last:
-            own = levels[last]
-            for j in range(tops[last] + 1):
-                mass[j] = 0
-                covered[j] = 0
-                errors[j] = 0
-            for at in range(sizes[last]):
-                i = rows[last, at]
-                level = own[i]
-                mass[level] += gains[i]
-                covered[level] += weights[i]
-                errors[level] += wrong[i]
-            total = np.int64(0)
-            count = np.int64(0)
-            bad = np.int64(0)
-            here = -1
-            here_errors = np.int64(-1)
-            for j in range(tops[last], 0, -1):
-                total += mass[j]
-                count += covered[j]
-                bad += errors[j]
-                if total == goal and (not constrained or within(count, bad, limits)):
-                    better = here < 0 or not fewest_errors or bad <= here_errors
-                    if better:
-                        here = j
-                        here_errors = bad
-            if here > 0 and (best < 0 or here_errors < best):
-                best = here_errors
-                for at in range(last):
-                    found[at] = positions[at]
-                found[last] = here
-                if not fewest_errors:
-                    return best
-            depth -= 1
-            continue
-        # Tighten this ray to its next position that drops a row, and go on to the next ray.
-        own = levels[depth]
-        position = positions[depth] + 1
-        if position > 1:
-            # the rows dropped by the step to `position` are those at level `position - 1`
-            drops = False
-            while position <= tops[depth] and not drops:
-                for at in range(sizes[depth]):
-                    if own[rows[depth, at]] == position - 1:
-                        drops = True
-                        break
-                if not drops:
-                    position += 1
-        if position > tops[depth]:
-            depth -= 1
-            continue
-        positions[depth] = position
-        picked = 0
-        above = np.int64(0)
-        for at in range(sizes[depth]):
-            i = rows[depth, at]
-            if own[i] >= position:
-                rows[depth + 1, picked] = i
-                picked += 1
-                if gains[i] > 0:
-                    above += gains[i]
-        if above < goal:
-            depth -= 1
-            continue
-        sizes[depth + 1] = picked
-        positions[depth + 1] = 0
-        depth += 1
-    return best
 
 
 @kernel

@@ -7,16 +7,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.search.tuning import Tuning
 from opdt.problem import Problem, VolumeImpurity
 from opdt.table import Column, Table
 
-LEAST_ROWS = 2_000  # of a table for which it may pay
 SAMPLE = 1_000  # rows whose variety tells whether it may
 MOST_DISTINCT = 0.97  # share of them that may differ
-WORTH = 2  # rows that must become one, on average
 
 
-def merged(problem: Problem, features: NDArray[np.int64]) -> Problem | None:
+def merged(problem: Problem, features: NDArray[np.int64], tuning: Tuning) -> Problem | None:
     """The same problem on fewer, heavier rows; None where that would not pay.
 
     Rows of one class with the same codes of all `features` that rules may use are covered by the
@@ -24,10 +23,10 @@ def merged(problem: Problem, features: NDArray[np.int64]) -> Problem | None:
     rule of the merged problem is one of the given.
     """
     table, objective = problem.table, problem.objective
-    if table.n_rows < LEAST_ROWS or not isinstance(objective, VolumeImpurity):
+    if table.n_rows < tuning.merged_rows or not isinstance(objective, VolumeImpurity):
         return None
     columns = [table.columns[f] for f in features]
-    if any(c.n_values > table.n_rows // WORTH or c.is_sparse for c in columns):
+    if any(c.n_values > table.n_rows // tuning.merged_worth or c.is_sparse for c in columns):
         return None
     rows = np.arange(0, table.n_rows, max(1, table.n_rows // SAMPLE))
     if len(np.unique(_keys(columns, objective, rows))) > MOST_DISTINCT * len(rows):
@@ -35,7 +34,7 @@ def merged(problem: Problem, features: NDArray[np.int64]) -> Problem | None:
     _, first, inverse = np.unique(
         _keys(columns, objective, slice(None)), return_index=True, return_inverse=True
     )
-    if WORTH * len(first) > table.n_rows:
+    if tuning.merged_worth * len(first) > table.n_rows:
         return None
     weights = np.zeros(len(first), np.int64)
     np.add.at(weights, inverse.reshape(-1), objective.weights)

@@ -117,7 +117,7 @@ class PairBounds:
         return sets[alive]
 
 
-@kernel
+@kernel(allocates=True)
 def keep_open(
     counts: Any, start: Any, size: Any, single: Any, grid: Any, sets: Any, groups: Any, rules: Any,
     need: int, alive: Any,
@@ -157,7 +157,7 @@ def keep_open(
                     break
 
 
-@kernel
+@kernel(inner=True, allocates=True)
 def steps_open(
     counts: Any, start: Any, size: Any, single: Any, rays: Any, groups: Any, p: int, need: int
 ) -> bool:

@@ -6,10 +6,13 @@ as one. A ray, its levels and its positions are what they are in `kernels`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.jit import kernel
+from opdt.engines.search.kernels import Limits, sort_by_level, within
 
 Whole = NDArray[np.int64]
 Levels = NDArray[np.int32]
@@ -67,22 +70,7 @@ def squeeze(
     return kept
 
 
-@kernel
-def sort_rows(first: Levels, top: int, starts: Whole, order: Levels) -> None:
-    """Rows in the order of their level; afterwards `starts[a]` is the end of level `a`."""
-    for a in range(top + 2):
-        starts[a] = 0
-    for i in range(first.size):
-        starts[first[i] + 1] += 1
-    for a in range(top + 1):
-        starts[a + 1] += starts[a]
-    for i in range(first.size):
-        a = first[i]
-        order[starts[a]] = i
-        starts[a] += 1
-
-
-@kernel
+@kernel(inner=True)
 def insert(tree: Whole, leaf: int, row: Whole, goals: Whole) -> None:
     """Add a row to a leaf and to every node above it.
 
@@ -105,7 +93,7 @@ def insert(tree: Whole, leaf: int, row: Whole, goals: Whole) -> None:
         node >>= 1
 
 
-@kernel
+@kernel(inner=True)
 def may_reach(tree: Whole, node: int, beyond: Whole, goals: Whole, m: int) -> bool:
     """Whether for each goal some suffix of a node, with all rows beyond it, may reach it."""
     for g in range(goals.shape[0]):
@@ -114,64 +102,104 @@ def may_reach(tree: Whole, node: int, beyond: Whole, goals: Whole, m: int) -> bo
     return True
 
 
-@kernel
-def within_limits(sums: Whole, limits: Whole) -> bool:
-    """Whether a cover of these sums meets the limits on rows.
+class PairRoom(NamedTuple):
+    """Room of `list_pair`, and what it has found."""
 
-    `limits` = [fewest covered, most errors, precision numerator, precision denominator].
+    starts: Whole  # (top1 + 2,)
+    order: Levels  # (n,)
+    tree: Whole  # (2 × leaves, m + n_goals) over the levels of the second ray
+    stack: Whole  # (depth, m + 1) sums of the rows beyond a node, and the node
+    places: Whole  # (capacity, 2) what is found
+    sums: Whole  # (capacity, m) of its rows
+    state: Whole  # (4,) level to go on at, records, best value of all, whether rows have entered
+
+    @classmethod
+    def of(cls, n: int, m: int, top1: int, top2: int, n_goals: int, capacity: int) -> PairRoom:
+        """Room for `n` rows and `m` sums; the capacity is at least `top2`, unless it is 1."""
+        leaves = 1 << (top2 - 1).bit_length()
+        return cls(
+            np.empty(top1 + 2, np.int64), np.empty(n, np.int32),
+            np.empty((2 * leaves, m + n_goals), np.int64),
+            np.empty((leaves.bit_length() + 2, m + 1), np.int64),
+            np.empty((capacity, 2), np.int64), np.empty((capacity, m), np.int64),
+            np.zeros(4, np.int64),
+        )  # fmt: skip
+
+
+@kernel(inner=True)
+def find_places(
+    a: int, top2: int, goals: Whole, limits: Limits, first_only: bool, room: PairRoom
+) -> int:
+    """Record the positions of the second ray that reach all goals beside position `a`.
+
+    The tree is descended only where each goal is reached by some suffix, its loose half first.
+    Returns the number of nodes seen, or -1 where the records are full.
     """
-    covered, errors = sums[COVERED], sums[ERRORS]
-    precise = (covered - errors) * limits[3] >= covered * limits[2]
-    return bool(covered >= limits[0] and errors <= limits[1] and precise)
+    _, _, tree, stack, places, sums, state = room
+    m, leaves = sums.shape[1], tree.shape[0] // 2
+    depth, seen = 0, 0
+    for c in range(m):
+        stack[0, c] = 0
+    stack[0, m] = 1
+    while depth >= 0:
+        seen += 1
+        node = stack[depth, m]
+        if not may_reach(tree, node, stack[depth], goals, m):
+            depth -= 1
+        elif node < leaves:
+            # The left half has all of the right behind it, and is next in turn.
+            left, right = 2 * node, 2 * node + 1
+            for c in range(m):
+                stack[depth + 1, c] = stack[depth, c] + tree[right, c]
+            stack[depth, m] = right
+            stack[depth + 1, m] = left
+            depth += 1
+        else:
+            b = node - leaves + 1
+            record = np.int64(0) if first_only else state[RECORDS]
+            if b <= top2:  # the tree may have more leaves
+                if record >= sums.shape[0]:
+                    return -1
+                for c in range(m):
+                    sums[record, c] = stack[depth, c] + tree[node, c]
+                if m == 1 or within(sums[record, COVERED], sums[record, ERRORS], limits):
+                    places[record, 0] = a
+                    places[record, 1] = b
+                    state[RECORDS] = record + 1
+                    if first_only:
+                        break
+            depth -= 1
+    return seen
 
 
 @kernel
 def list_pair(
-    first: Levels,
-    second: Levels,
-    columns: Whole,
-    top1: int,
-    top2: int,
-    goals: Whole,
-    limits: Whole,
-    most_steps: int,
-    resume: bool,
-    starts: Whole,
-    order: Levels,
-    tree: Whole,
-    stack: Whole,
-    places: Whole,
-    sums: Whole,
-    state: Whole,
-) -> int:
+    first: Levels, second: Levels, columns: Whole, top1: int, top2: int, goals: Whole,
+    limits: Limits, most_steps: int, resume: bool, first_only: bool, room: PairRoom,
+) -> int:  # fmt: skip
     """Every pair of positions >= 1 of two rays whose rows reach all goals and meet the limits.
 
     Rows enter from the tightest level of the first ray to the loosest, into a tree over the
-    levels of the second. At each level the tree is descended only where each goal is reached by
-    some suffix; with one goal the work is O((n + found) log top2).
+    levels of the second. With one goal the work is O((n + found) log top2).
 
     Parameters
     ----------
-    columns : (n, m) what each row adds to the sums: see the names above.
+    columns : (n, m) what each row adds to the sums: see the names above. The values alone will do
+        where there are no limits to meet.
     goals : (n_goals, 3) [column, sign, least]: sign × sum of the column is at least that. The
-        first is that of the values.
-    limits : see `within_limits`.
+        first is that of the values, whose best, whatever else is asked, goes into the state.
+    limits : what covered rows and errors must meet.
     most_steps : rows and nodes after which the caller has a look at the clock.
     resume : go on where the last call ended, after the records were emptied.
-    stack : (depth, m + 1) scratch: sums of the rows beyond a node, and the node.
-    places, sums : (capacity, 2) and (capacity, m) receive what is found; the capacity is at
-        least `top2`.
-    state : [level to go on at, number of records, best value seen, whatever else is asked,
-        whether the rows of the level have entered].
+    first_only : keep one record alone, the loosest so far: that of the last level with one, and
+        there the loosest position of the second ray.
 
     Returns DONE, or MORE when the records are full or a while has passed.
     """
-    m = columns.shape[1]
-    leaves = 1
-    while leaves < top2:
-        leaves *= 2
+    starts, order, tree, state = room.starts, room.order, room.tree, room.state
+    m, leaves = columns.shape[1], tree.shape[0] // 2
     if not resume:
-        sort_rows(first, top1, starts, order)
+        sort_by_level(first, first.size, top1, starts, order)
         for node in range(2 * leaves):
             for c in range(m + goals.shape[0]):
                 tree[node, c] = 0
@@ -190,39 +218,12 @@ def list_pair(
             state[ENTERED] = 1
             steps += starts[a] - starts[a - 1]
         before = state[RECORDS]
-        depth = 0
-        for c in range(m):
-            stack[0, c] = 0
-        stack[0, m] = 1
-        while depth >= 0:
-            steps += 1
-            node = stack[depth, m]
-            if not may_reach(tree, node, stack[depth], goals, m):
-                depth -= 1
-            elif node < leaves:
-                # The left half has all of the right behind it; the right half is next in turn.
-                left, right = 2 * node, 2 * node + 1
-                for c in range(m):
-                    stack[depth + 1, c] = stack[depth, c]
-                    stack[depth, c] += tree[right, c]
-                stack[depth, m] = left
-                stack[depth + 1, m] = right
-                depth += 1
-            else:
-                b = node - leaves + 1
-                record = state[RECORDS]
-                if b <= top2:  # the tree may have more leaves
-                    if record >= sums.shape[0]:
-                        state[AT] = a
-                        state[RECORDS] = before
-                        return MORE
-                    for c in range(m):
-                        sums[record, c] = stack[depth, c] + tree[node, c]
-                    if within_limits(sums[record], limits):
-                        places[record, 0] = a
-                        places[record, 1] = b
-                        state[RECORDS] += 1
-                depth -= 1
+        seen = find_places(a, top2, goals, limits, first_only, room)
+        if seen < 0:
+            state[AT] = a
+            state[RECORDS] = before
+            return MORE
+        steps += seen
         state[ENTERED] = 0
         if steps > most_steps and a > 1:
             state[AT] = a - 1

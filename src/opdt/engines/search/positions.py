@@ -1,242 +1,271 @@
-"""Which positions: every rule on a given set of rays that is worth enough."""
+"""Which positions of a set of rays: every one that is worth enough, or the loosest.
+
+Positions of the first rays are bisected: those of a ray are nested, so a settled position bounds
+its neighbours (`kernels.best_between`). The last two rays are swept by one kernel
+(`position_kernels.list_pair`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search import position_kernels as kernels
-from opdt.engines.search.blocks import Blocks, Store
-from opdt.engines.search.rays import Rays, fill_levels
-from opdt.problem import CodedCondition, CodedRule, Problem, RowLimit
-from opdt.rules import Op
+from opdt.engines.search.kernels import Limits, best_between
+from opdt.engines.search.pricing import Price
+from opdt.engines.search.tuning import Tuning
 
 Whole = NDArray[np.int64]
 Levels = NDArray[np.int32]
-
-CAPACITY = 4096  # records of a kernel, at least
-STEPS = 100_000  # rows and nodes between two looks at the clock
+Keep = Callable[[Whole, Whole, Whole], None]  # loosest and tightest positions, sums of their rows
 
 
-def sum_columns(
-    problem: Problem, label: int, values: Whole, limits: Sequence[RowLimit]
-) -> NDArray[np.int64]:
-    """What each row adds to the sums of a rule, shape (n_rows, m): see `position_kernels`."""
-    objective = problem.objective
-    n = problem.table.n_rows
-    marks = np.random.default_rng(20).integers(2 ** (62 - n.bit_length()), size=(n, 2))
-    wrong = objective.weights * objective.wrong(label)
-    parts = [values, objective.gains(label), objective.weights, wrong, *marks.T]
-    return np.column_stack([*parts, *(limit.column for limit in limits)])
+class Expired(Exception):
+    """Time ran out while a rule was being worked out."""
 
 
-class Lister:
-    """Lists the rules on sets of rays, and puts them into a store.
+@dataclass(frozen=True, eq=False)
+class PositionSearch:
+    """Some rays on some rows, and what the rows at their positions must reach.
 
     Parameters
     ----------
-    problem : Problem
-    rays : Rays
-    values : mapping of class to (n_rows,) whole numbers
-        What each row adds to the value of a rule.
-    offset : callable
-        What a rule of so many conditions has besides.
-    store : Store
-    expired : callable
-        Asked often; the listing ends where it says so, and then `is_cut` is True.
-    row_limits : sequence of RowLimit
+    levels : (k, n_rows) level of each row on each ray, at least 1
+    tops : (k,)
+    columns : (n_rows, m) what each row adds to the sums: see `position_kernels`
+    goals : callable
+        What the sums must reach now, as `list_pair` takes it. The first goal is on the values,
+        and may only rise.
+    limits : Limits
+        Where the goal is 0 or below, they do not allow to cover nothing.
+    halted : callable
+        Asked often. Where it says so, nothing more is looked for; it may raise instead.
+    tuning : Tuning
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        rays: Rays,
-        values: Mapping[int, Whole],
-        offset: Callable[[int], int],
-        store: Store,
-        expired: Callable[[], bool],
-        row_limits: Sequence[RowLimit] = (),
-    ) -> None:
-        self._problem, self._rays, self._offset, self._store = problem, rays, offset, store
-        self._expired, self.is_cut = expired, False
-        self._columns = {
-            label: sum_columns(problem, label, column, row_limits)
-            for label, column in values.items()
-        }
-        limits = problem.limits
-        precision = limits.precision
-        self._limits = np.array(
-            [limits.min_covered, limits.max_errors, precision.numerator, precision.denominator],
-            np.int64,
-        )
-        self._row_limits = tuple(row_limits)
-        self._depth = problem.structure.depth
-        self._tops = rays.tops
+    levels: Levels
+    tops: Whole
+    columns: Whole
+    goals: Callable[[], Whole]
+    limits: Limits
+    halted: Callable[[], bool]
+    tuning: Tuning
 
-    def list(self, label: int, rays: tuple[int, ...]) -> None:
-        """Put all rules on these rays into the store, as far as time allows."""
-        if not rays:
-            self._list_empty(label)
-            return
-        by_top = sorted(rays, key=lambda ray: int(self._tops[ray]))
-        levels = np.empty((len(rays), len(self._columns[label])), np.int32)
-        for out, index in zip(levels, by_top, strict=True):
-            ray = self._rays.rays[index]
-            column = self._rays.columns[ray.feature]
-            fill_levels(out, ray, column.codes, column.n_values)
-        rows = np.flatnonzero(levels.all(axis=0))  # others are covered at no position
-        if len(rows):
-            walk = _Walk(self, label, by_top)
-            walk.descend(np.ascontiguousarray(levels[:, rows]), self._columns[label][rows])
+    @classmethod
+    def inside(
+        cls, levels: NDArray[np.integer[Any]], tops: Whole, columns: Whole, *rest: Any
+    ) -> PositionSearch:
+        """The same on all rows; those that some ray covers at no position are left out."""
+        rows = np.flatnonzero(levels.all(axis=0))
+        return cls(np.ascontiguousarray(levels[:, rows], np.int32), tops, columns[rows], *rest)
 
-    def goals(self, size: int) -> Whole:
-        """What the sums of a rule of so many conditions must reach: see `list_pair`."""
-        goals = [(kernels.VALUE, 1, self._store.least - self._offset(size))]
-        if self._row_limits:  # the value does not tell the gain then
-            goals.append((kernels.GAIN, 1, self._store.least_gain))
-        for at, limit in enumerate(self._row_limits):
-            goals.append((kernels.LIMITED + at, -1, -limit.most))
-        return np.array(goals, np.int64)
+    @classmethod
+    def gaining(
+        cls, goal: int, levels: NDArray[np.integer[Any]], tops: Whole,
+        rows: tuple[Whole, Whole, Whole], limits: Limits, expired: Callable[[], bool],
+        tuning: Tuning, price: Price | None = None, *, limited: bool = True,
+    ) -> PositionSearch:  # fmt: skip
+        """The same on all rows, whose gains are to reach a goal.
 
-    def halted(self) -> bool:
-        """Whether the time is over; asked only where something is left to do."""
-        self.is_cut = self.is_cut or self._expired()
-        return self.is_cut
+        `rows` are gains, weights and error weights, (n_rows,) each.
 
-    def block(self, rule: CodedRule) -> Blocks:
-        """The one rule as a block."""
-        shape = (1, self._depth)
-        rays, at = np.full(shape, -1), np.zeros(shape, int)
-        places = sorted(_place(self._rays, condition) for condition in rule.conditions)
-        for d, (ray, position) in enumerate(places):
-            rays[0, d], at[0, d] = ray, position
-        fires = self._problem.cover(rule.conditions)
-        sums = self._columns[rule.label][fires].sum(axis=0)[None]
-        return Blocks(np.array([rule.label]), np.array([len(places)]), rays, at, at, sums)
+        With a price of the limits, bounds are on priced gains. It is quicker where rows are not
+        `limited` and errors do not matter. Raises `Expired` when asked to stop.
+        """
 
-    def _list_empty(self, label: int) -> None:
-        """The rule without a condition."""
-        sums, goals = self._columns[label].sum(axis=0), self.goals(0)
-        reached = bool((goals[:, 1] * sums[goals[:, 0]] >= goals[:, 2]).all())
-        if reached and kernels.within_limits(sums, self._limits):
-            none = np.zeros((1, self._depth), np.int64)
-            self._store.add(
-                Blocks(np.array([label]), np.array([0]), none - 1, none, none, sums[None])
-            )
+        def halted() -> bool:
+            if expired():
+                raise Expired
+            return False
 
+        gains, weights, wrong = rows
+        priced = gains if price is None else gains + price.added
+        allowance = 0 if price is None else price.allowance
+        goals = np.array([(kernels.VALUE, 1, goal + allowance), (kernels.GAIN, 1, goal)], np.int64)
+        alone = not limited and price is None
+        columns = gains[:, None] if alone else np.column_stack([priced, gains, weights, wrong])
+        goals = goals[: 1 if price is None else 2]
+        return cls.inside(levels, tops, columns, lambda: goals, limits, halted, tuning)
 
-class _Walk:
-    """The positions of one set of rays, those with the fewest positions first."""
-
-    def __init__(self, lister: Lister, label: int, rays: list[int]) -> None:
-        self._lister, self._label = lister, label
-        self._names = np.array(rays, np.int64)
-        self._order = np.argsort(self._names)
-        self._chosen: list[tuple[int, int]] = []  # loosest and tightest position of the rays so far
-        self._tops = lister._tops[self._names]
-        self._size = len(rays)
-
+    @property
     def _goal(self) -> int:
-        lister = self._lister
-        return lister._store.least - lister._offset(self._size)
+        return int(self.goals()[0, 2])
 
-    def descend(self, levels: Levels, columns: Whole) -> int:
-        """List the rules of the rays that are left on some rows.
+    def list(self, keep: Keep) -> None:
+        """Hand all positions that reach the goals to `keep`, in blocks that cover the same rows."""
+        size = len(self.tops)
+
+        def store(chosen: _Chosen, places: Whole, ends: _Ends, sums: Whole) -> None:
+            first, last = np.empty((2, len(places), size), np.int64)
+            for d, (a, b) in enumerate(chosen):
+                first[:, d], last[:, d] = a, b
+            for d, (low, high) in enumerate(ends, len(chosen)):
+                own = places[:, d - len(chosen)]
+                first[:, d], last[:, d] = low[own], high[own]
+            keep(first, last, sums.copy())
+
+        self._settle(self.levels, self.columns, (), store)
+
+    def first(self, *, quick: bool = False) -> tuple[int, ...] | None:
+        """The loosest positions, in the order of the rays, that reach the goals; None if none do.
+
+        If `quick`, any positions will do.
+        """
+        found: list[int] = []
+        levels, columns = self.levels, self.columns
+        while len(levels) > 2:
+            position = self._bisect(levels, columns, loosest=not quick)[1]
+            if position is None:
+                return None
+            found.append(position)
+            rows = levels[0] >= position
+            levels, columns = np.ascontiguousarray(levels[1:, rows]), columns[rows]
+        hit = self._pair(levels, columns, (), None)[1]
+        return None if hit is None else (*found, *hit)
+
+    def with_fewest_errors(self) -> tuple[int, ...] | None:
+        """The first of those with the fewest errors, by narrower and narrower limits on them.
+
+        With most gains nothing else ties, so it is asked first whether any error can be spared.
+        """
+        found = self.first()
+        if found is None:
+            return None
+        most = self._errors(found)
+        low, high, middle = 0, most, most - 1
+        while low < high:
+            better = self._limited(middle).first(quick=True)
+            if better is None:
+                low = middle + 1
+            else:
+                high = self._errors(better)
+            middle = (low + high) // 2
+        return found if high == most else self._limited(high).first()
+
+    def _limited(self, most: int) -> PositionSearch:
+        """The same with so much error weight at most."""
+        goals = np.concatenate([self.goals(), [[kernels.ERRORS, -1, -most]]])
+        limits = self.limits._replace(most=min(self.limits.most, most))
+        return replace(self, goals=lambda: goals, limits=limits)
+
+    def _errors(self, positions: tuple[int, ...]) -> int:
+        """Error weight of the rows at these positions or above."""
+        inside = (self.levels >= np.array(positions)[:, None]).all(axis=0)
+        return int(self.columns[inside, kernels.ERRORS].sum())
+
+    def _floor(self, levels: Levels) -> int:
+        """Positions of less mass than this are left out: nobody asks for a bound on them."""
+        return self._goal if len(levels) == len(self.tops) else kernels.NEG
+
+    def _settle(
+        self, levels: Levels, columns: Whole, chosen: _Chosen, store: _Store | None
+    ) -> tuple[int, bool]:
+        """Settle the rays that are left on some rows: store what is found, or look for anything.
 
         `levels` (n_left, n) and `columns` (n, m) are of these rows. Returns a bound on the values
-        of all positions of these rays, whatever is demanded of their rows.
+        of all positions of these rays, whatever is demanded of their rows, and whether some reach
+        the goals.
         """
-        at = self._size - len(levels)
-        if len(levels) == 1:
-            alone = np.ones((1, levels.shape[1]), np.int32)
-            return self._pair(np.concatenate([alone, levels]), columns, at)
-        if len(levels) == 2:
-            return self._pair(levels, columns, at)
-        values = columns[:, kernels.VALUE]
-        own, low, high = squeezed(levels[0], values, int(self._tops[at]), self._goal())
-        by_level = np.zeros(len(low), np.int64)
-        np.add.at(by_level, own, np.maximum(-values, 0))
-        loss = by_level[::-1].cumsum()[::-1]
-        before: tuple[int, int] | None = None  # bound and loss at the last position settled
-        best = kernels.NEG
-        for position in range(1, len(low)):
-            if self._lister.halted():
-                break
-            # Dropping rows raises the best by at most the loss dropped.
-            if before is not None and before[0] + before[1] - loss[position] < self._goal():
+        if len(levels) <= 2:
+            bound, hit = self._pair(levels, columns, chosen, store)
+            return bound, hit is not None
+        bound, position = self._bisect(levels, columns, chosen, store)
+        return bound, position is not None
+
+    def _bisect(
+        self, levels: Levels, columns: Whole, chosen: _Chosen = (), store: _Store | None = None,
+        *, loosest: bool = False,
+    ) -> tuple[int, int | None]:  # fmt: skip
+        """Settle the first ray's positions where the others may reach the goals behind them.
+
+        Returns a bound as `_settle` does, and a position at which they reach them: the loosest if
+        that is asked for, else any.
+        """
+        at = len(self.tops) - len(levels)
+        values = np.ascontiguousarray(columns[:, kernels.VALUE])
+        floor = self._floor(levels)
+        own, low, high = squeezed(levels[0], values, int(self.tops[at]), floor)
+        mass, loss = by_position(own, values, len(low) + 1)
+        stack = [(0, len(low), int(mass[0]), 0)]  # looser intervals on top
+        bound, best = max(floor - 1, 0), None
+        while stack:
+            left, right, at_left, at_right = stack.pop()
+            between = int(best_between(left, right, at_left, at_right, mass, loss))
+            done = best is not None and store is None and (not loosest or left + 1 >= best)
+            if between < self._goal or done:
+                bound = max(bound, between)
                 continue
-            rows = own >= position
-            self._chosen.append((int(low[position]), int(high[position])))
-            settled = self.descend(np.ascontiguousarray(levels[1:, rows]), columns[rows])
-            self._chosen.pop()
-            before = settled, int(loss[position])
-            best = max(best, settled)
-        return max(best, self._goal() - 1)
+            if self.halted():
+                break
+            middle = (left + right) // 2
+            rows = own >= middle
+            ends = (*chosen, (int(low[middle]), int(high[middle])))
+            settled, reached = self._settle(
+                np.ascontiguousarray(levels[1:, rows]), columns[rows], ends, store
+            )
+            bound = max(bound, settled)
+            if reached and (best is None or middle < best):
+                best = middle
+            stack.append((middle, right, settled, at_right))
+            stack.append((left, middle, at_left, settled))
+        return bound, None if best is None else int(low[best])
 
-    def _pair(self, levels: Levels, columns: Whole, at: int) -> int:
-        """The last two rays, or the only one with one that says nothing before it."""
+    def _pair(
+        self, levels: Levels, columns: Whole, chosen: _Chosen, store: _Store | None
+    ) -> tuple[int, tuple[int, ...] | None]:
+        """The last two rays, or the only one with one that says nothing before it.
+
+        Returns a bound as `_settle` does, and the loosest positions where any reach the goals.
+        """
         n, m = columns.shape
-        values = columns[:, kernels.VALUE]
-        alone = self._size == 1
-        tops = [1, int(self._tops[0])] if alone else [int(self._tops[at]), int(self._tops[at + 1])]
-        own, low, high = zip(
-            *(squeezed(levels[d], values, tops[d], self._goal()) for d in range(2)), strict=True
-        )
-        top1, top2 = len(low[0]) - 1, len(low[1]) - 1
+        values, alone = np.ascontiguousarray(columns[:, kernels.VALUE]), 2 - len(levels)
+        floor = self._floor(levels)
+        ends: list[tuple[Whole, Whole]] = []
+        own = [np.ones(n, np.int32)] * alone
+        for level, top in zip(levels, self.tops[-len(levels) :].tolist(), strict=True):
+            new, low, high = squeezed(level, values, top, floor)
+            own.append(new)
+            ends.append((low, high))
+        top1, top2 = 1 if alone else len(ends[0][0]) - 1, len(ends[-1][0]) - 1
         if top1 == 0 or top2 == 0:
-            return self._goal() - 1
-        leaves = 1 << (top2 - 1).bit_length()
-        capacity = max(CAPACITY, top2)
-        places, sums = np.empty((capacity, 2), np.int64), np.empty((capacity, m), np.int64)
-        state = np.zeros(4, np.int64)
-        scratch = (
-            np.empty(top1 + 2, np.int64),
-            np.empty(n, np.int32),
-            np.empty((2 * leaves, m + 2 + len(self._lister._row_limits)), np.int64),
-            np.empty((leaves.bit_length() + 2, m + 1), np.int64),
-        )
+            return max(floor - 1, 0), None
+        goals, hit = self.goals(), None
+        capacity = max(self.tuning.records, top2) if store is not None else 1
+        room = kernels.PairRoom.of(n, m, top1, top2, len(goals), capacity)
         ended, resume = kernels.MORE, False
-        while ended == kernels.MORE and not self._lister.halted():
+        while ended == kernels.MORE and not (resume and self.halted()):
+            if store is not None:
+                goals = self.goals()
             ended = kernels.list_pair(
-                *own, columns, top1, top2, self._lister.goals(self._size), self._lister._limits,
-                STEPS, resume, *scratch, places, sums, state,
+                *own, columns, top1, top2, goals, self.limits, self.tuning.steps, resume,
+                store is None, room,
             )  # fmt: skip
-            found = int(state[kernels.RECORDS])
-            self._keep(places[:found, alone:], low[alone:], high[alone:], sums[:found])
+            found = int(room.state[kernels.RECORDS])
+            if found and store is not None:
+                store(chosen, room.places[:found, alone:], ends, room.sums[:found])
+            if found:
+                spots = room.places[found - 1, alone:].tolist()
+                hit = tuple(int(low[at]) for (low, _), at in zip(ends, spots, strict=True))
             resume = True
-        return max(int(state[kernels.BEST]), self._goal() - 1)
-
-    def _keep(
-        self, places: Whole, low: Sequence[Whole], high: Sequence[Whole], sums: Whole
-    ) -> None:
-        """Put records into the store, as blocks of old positions on rays in their order."""
-        if not len(places):
-            return
-        shape = (len(places), self._lister._depth)
-        rays, lows, highs = np.full(shape, -1), np.zeros(shape, int), np.zeros(shape, int)
-        first = np.empty((len(places), self._size), np.int64)
-        last = np.empty_like(first)
-        for d, (a, b) in enumerate(self._chosen):
-            first[:, d], last[:, d] = a, b
-        for d in range(places.shape[1]):
-            at = len(self._chosen) + d
-            first[:, at], last[:, at] = low[d][places[:, d]], high[d][places[:, d]]
-        rays[:, : self._size] = self._names[self._order]
-        lows[:, : self._size], highs[:, : self._size] = first[:, self._order], last[:, self._order]
-        labels, sizes = np.full(len(places), self._label), np.full(len(places), self._size)
-        self._lister._store.add(Blocks(labels, sizes, rays, lows, highs, sums.copy()))
+        return max(int(room.state[kernels.BEST]), floor - 1, 0), hit
 
 
-def _place(rays: Rays, condition: CodedCondition) -> tuple[int, int]:
-    """The ray of a condition, and its position there."""
-    feature, op, code, _ = condition
-    n_values = rays.columns[feature].n_values
-    position = {Op.GE: code, Op.LT: n_values - code}.get(op, 1)
-    alike = np.flatnonzero(rays.features == feature).tolist()
-    found = (ray for ray in alike if rays.condition(ray, position) == condition)
-    return next(found), position
+_Chosen = tuple[tuple[int, int], ...]  # loosest and tightest position of the rays so far
+_Ends = list[tuple[Whole, Whole]]  # the same of each new position of the last rays
+_Store = Callable[[_Chosen, Whole, _Ends, Whole], None]
+
+
+def by_position(levels: NDArray[np.integer[Any]], gains: Whole, size: int) -> tuple[Whole, Whole]:
+    """Mass and loss of the rows at or above each level 0 … size - 1."""
+    out = np.zeros((2, size), np.int64)
+    np.add.at(out[0], levels, np.maximum(gains, 0))
+    np.add.at(out[1], levels, np.maximum(-gains, 0))
+    mass, loss = np.ascontiguousarray(out[:, ::-1].cumsum(axis=1)[:, ::-1])
+    return mass, loss
 
 
 def squeezed(levels: Levels, values: Whole, top: int, floor: int) -> tuple[Levels, Whole, Whole]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.problem import Chain, CodedCondition, Level, Problem
-from opdt.problem.coded import OP_ORDER
+from opdt.problem.coded import OP_ORDER, holds
 from opdt.rules import Op
 from opdt.table import Column
 
@@ -149,16 +149,8 @@ def fill_levels(out: NDArray[Any], ray: Ray, codes: NDArray[np.int32], n_values:
         np.maximum(codes, 0, out=out, casting="unsafe")
     elif ray.op is Op.LT:
         out[:] = np.where(codes >= 0, n_values - 1 - codes, 0)
-    elif ray.op is Op.EQ:
-        np.equal(codes, ray.code, out=out, casting="unsafe")
-    elif ray.op is Op.NE:
-        out[:] = (codes != ray.code) & (codes >= 0)
-    elif ray.op is Op.IN:
-        out[:] = np.isin(codes, ray.levels)
-    elif ray.op is Op.MISSING:
-        out[:] = codes < 0
     else:
-        out[:] = codes >= 0
+        out[:] = holds(ray.condition(1, n_values), codes)
 
 
 class RayPlan:

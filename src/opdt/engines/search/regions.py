@@ -11,22 +11,15 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import box_kernels
 from opdt.engines.search.boxes import Box, halves, is_most_of
-from opdt.engines.search.candidate import Expired
 from opdt.engines.search.piece import Piece
+from opdt.engines.search.positions import Expired
 from opdt.engines.search.pricing import UnitPrice
 from opdt.engines.search.scores import Scores
+from opdt.engines.search.tuning import Switches
 from opdt.problem import Problem, VolumeImpurity
 
 Whole = NDArray[np.int64]
 
-# Undecided rows of a box of so many dimensions that are left to the exact kernels.
-LEAF_ROWS = {1: 60_000, 2: 6_000, 3: 3_000, 4: 300, 5: 100, 6: 100, 7: 100, 8: 100}
-LEAF_STEPS = 10_000_000  # or rows times positions on the shortest of three rays
-FEW_ROWS = 2_000  # and when the loosest of several equal rules is looked for
-FEW_POSITIONS = 64  # or so few positions on two rays, and as many combinations on more
-# Bins of a dimension when a box of so many is cut.
-INNER_BINS = {1: 512, 2: 160, 3: 40, 4: 16, 5: 9, 6: 6, 7: 5, 8: 4}
-MOST_ALIVE = 4_096  # cells alive of a box being cut; with more it is halved
 FREE = UnitPrice(0, 0, 0)  # where limits on rows have no price
 
 
@@ -36,7 +29,7 @@ class Host(Protocol):
     problem: Problem
     scores: Scores
     control: Whole
-    switches: Any
+    switches: Switches
 
     @property
     def best(self) -> int:
@@ -85,20 +78,34 @@ class Cutting(NamedTuple):
     stack: Whole
 
     @classmethod
-    def of(cls, k: int) -> Cutting:
-        """Room for `MOST_ALIVE` cells."""
-        n = MOST_ALIVE
+    def of(cls, k: int, n: int) -> Cutting:
+        """Room for `n` cells."""
         return cls(
             np.empty((n, k), np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
             np.empty((n + 2, 2), np.int64),
         )  # fmt: skip
 
 
+def cut_levels(levels: NDArray[np.int32], top: int, bins: int, out: Whole) -> int:
+    """Levels between which one side of a box is cut, 0 first and the top last, into `out`.
+
+    The top level has a place of its own. Returns the number of places.
+    """
+    if top <= bins:
+        edges = np.arange(top + 1)
+    else:
+        sample = np.sort(levels[:: max(1, len(levels) // 2000)])
+        inner = np.unique(sample[np.arange(1, bins - 1) * len(sample) // (bins - 1)])
+        edges = np.concatenate([[0], inner[(inner > 0) & (inner < top - 1)], [top - 1, top]])
+    out[: len(edges)] = edges
+    return len(edges) - 1
+
+
 class Regions:
     """Opens boxes on rows in memory, cuts them, and settles the small ones."""
 
     def __init__(self, host: Host) -> None:
-        self._host = host
+        self._host, self._tuning = host, host.switches.tuning
         self._local = threading.local()
         self._limited = host.problem.constraints.bounds_rows
         objective, scores = host.problem.objective, host.scores
@@ -158,18 +165,18 @@ class Regions:
         return Piece(
             region.levels, region.tops, gains, region.weights, region.wrong,
             (fixed, weight, wrong), host.limits, self._limited,
-            host.scores.with_errors, host.expired,
+            host.scores.with_errors, host.expired, self._tuning,
         )  # fmt: skip
 
     def is_leaf(self, region: Region, most_rows: int | None = None) -> bool:
         """Whether a box is small enough for the exact kernels."""
         tops, n_rows = np.sort(region.tops).astype(float), len(region.gains)
-        if tops.prod() <= FEW_POSITIONS**2:
+        if tops.prod() <= self._tuning.few_positions**2:
             return True
         if most_rows is not None:
             return n_rows <= most_rows
-        few = len(tops) == 3 and n_rows * tops[0] <= LEAF_STEPS
-        return few or n_rows <= LEAF_ROWS[len(tops)]
+        few = len(tops) == 3 and bool(n_rows * tops[0] <= self._tuning.leaf_steps)
+        return few or n_rows <= self._tuning.leaf_rows[len(tops) - 1]
 
     def leaf(self, box: Box, piece: Piece) -> None:
         """Settle a box exactly, and offer what it holds."""
@@ -230,7 +237,9 @@ class Regions:
                 found.append((0 if self._host.scores.with_errors else errors, positions))
             return quick and bool(found)
 
-        self.find(box._replace(bound=goal), region, visit, goal, None if quick else FEW_ROWS)
+        self.find(
+            box._replace(bound=goal), region, visit, goal, None if quick else self._tuning.few_rows
+        )
         return min(found, default=None)
 
     def cut(self, box: Box, region: Region, goal: int, *, keep_all: bool = False) -> list[Box]:
@@ -240,11 +249,14 @@ class Regions:
         """
         k = len(box.rays)
         scratch, cells, edges = self._scratch(k)
-        out = np.empty((MOST_ALIVE, 1 + 2 * k), np.int64)
+        sizes = np.empty(k, np.int64)
+        for d, (own, top) in enumerate(zip(region.levels, region.tops.tolist(), strict=True)):
+            sizes[d] = cut_levels(own, top, self._tuning.inner_bins[k - 1], edges[d])
+        out = np.empty((self._tuning.most_alive, 1 + 2 * k), np.int64)
         corner = np.zeros(k, np.int64)
         number, best, decided = box_kernels.cut_box(
-            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, INNER_BINS[k],
-            cells, edges, *scratch, out, corner,
+            region.levels, region.tops, region.gains, int(region.fixed[0]), goal, edges, sizes,
+            cells, *scratch, out, corner,
         )  # fmt: skip
         host, offset = self._host, self._host.scores.offset(k)
         if not self._limited:
@@ -275,7 +287,11 @@ class Regions:
         spaces: dict[int, tuple[Cutting, Whole, Whole]]
         spaces = self._local.__dict__.setdefault("spaces", {})
         if k not in spaces:
-            bins = INNER_BINS[k]
+            bins = self._tuning.inner_bins[k - 1]
             cells = np.empty((2, (bins + 2) ** k), np.int64)
-            spaces[k] = Cutting.of(k), cells, np.empty((k, bins + 3), np.int64)
+            spaces[k] = (
+                Cutting.of(k, self._tuning.most_alive),
+                cells,
+                np.empty((k, bins + 3), np.int64),
+            )
         return spaces[k]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search.agenda import Agenda, Entry
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.grid import LADDER, Axis, Grid
+from opdt.engines.search.grid import Axis, Grid
 from opdt.engines.search.records import Positions, Task
 from opdt.engines.search.regions import Region
 
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 class Count(NamedTuple):
     """Sets of axes (n_sets, size) to be counted in the first bins of a step.
 
-    `ways` (n_sets,) are those in which the axes may be used, as `scan_kernels.bound_set` has them.
+    `ways` (n_sets,) are those in which the axes may be used, as `scan_kernels.next_rays` has them.
     """
 
     step: Step
@@ -102,9 +102,9 @@ class Rows(ABC):
     def seed(self) -> None:
         """Look for a good rule to start from."""
 
+    @abstractmethod
     def ladder(self, size: int) -> tuple[int, ...]:
         """Bins of an axis when so many are counted together: coarse ones first, then finer."""
-        return LADDER[size]
 
     @abstractmethod
     def layer(self, step: Step) -> Layer:

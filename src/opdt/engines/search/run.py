@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,77 +14,26 @@ from opdt.engines.base import Recorder
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Halted
 from opdt.engines.search.boxes import Box
-from opdt.engines.search.candidate import Expired, first_rule
+from opdt.engines.search.candidate import first_rule
 from opdt.engines.search.field import Field, Whole
+from opdt.engines.search.positions import Expired
 from opdt.engines.search.pricing import limits_of
 from opdt.engines.search.rays import RayPlan, Rays
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.sweep import Sweep
 from opdt.engines.search.table_rows import TableRows
+from opdt.engines.search.tuning import Switches
 from opdt.problem import CodedRule, Problem
 from opdt.solution import Clock, Statistics, StopReason
 
 # Seconds after which an improvement is put into the trace at once, not at the end.
-WORTH_NOTING = 0.02
 # Seconds that working out a rule may take after a limit is reached.
 GRACE = 0.05
 # Rows of a column from which it is worth handing it to another thread.
 WORTH_POOLING = 20_000
 # Positions that fit into the 16 bits of a level.
 MAX_POSITIONS = 65_000
-
-
-@dataclass(frozen=True)
-class Switches:
-    """The accelerators; each can be turned off, and none changes the answer.
-
-    Attributes
-    ----------
-    seeding : bool
-        Start from the rules of a greedy beam.
-    reduction : bool
-        Keep only positions between a loss and a gain (and above the mass that is needed).
-    intervals : bool
-        Bound the positions between two settled ones, instead of settling all.
-    canonical : bool
-        Visit a set of rays in one order only.
-    exclusion : bool
-        Bound what rays can drop at all: see `kernels.rest`.
-    prices : bool
-        Price limits on rows, so that bounds know of them: see `pricing`.
-    bits : bool
-        Count rows of two-valued rays by bits.
-    merging : bool
-        Put rows together that no condition tells apart.
-    spans : bool
-        Find the best interval of one feature in one pass over the rows, and bound an interval
-        beside other rays with one axis for both of its ends.
-    alone : bool
-        Bound an ordered ray beside excluded levels by what it gains alone.
-    strips : bool
-        Bound a box by what each of its sides can add alone.
-    pairs : bool
-        Over partitions, bound three rays and more by the counts of pairs: see `pair_bounds`.
-    large_rows, large_rays : int
-        Tables with more rows, or with more rays, are searched by counting cells of binned
-        features first; so are those with more than a third as many single rays.
-    """
-
-    seeding: bool = True
-    reduction: bool = True
-    intervals: bool = True
-    canonical: bool = True
-    exclusion: bool = True
-    prices: bool = True
-    bits: bool = True
-    merging: bool = True
-    spans: bool = True
-    alone: bool = True
-    strips: bool = True
-    pairs: bool = True
-    large_rows: int = 20_000
-    large_rays: int = 600
 
 
 class Prepared:
@@ -303,7 +251,7 @@ class Run:
         if reason is not None and self.stopped_by is None:
             self.stopped_by = reason
             self.halt()
-        if self.clock.elapsed() > WORTH_NOTING and not self.halted():
+        if self.clock.elapsed() > self.switches.tuning.worth_noting and not self.halted():
             self.note(quick=True)
         if self.clock.budget.progress is not None:
             done = 0.0 if self._agenda is None else self._agenda.share
@@ -325,7 +273,7 @@ class Run:
                     if self.halted():
                         break
                     self.method.search(size)
-                    if self.clock.elapsed() > WORTH_NOTING:
+                    if self.clock.elapsed() > self.switches.tuning.worth_noting:
                         self.note(quick=True)
             if not self.halted():
                 self._later = False

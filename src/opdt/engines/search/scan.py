@@ -95,18 +95,17 @@ class Scan:
         """What counting a set of axes costs, in rows and cells."""
         return self.rows.n_rows + 8 * int(min(step.ladder[0], 30) ** step.size)
 
-    def take(self, layer: Layer, step: Step, found: Whole) -> Iterator[tuple[int, list[int], int]]:
+    def take(self, layer: Layer, step: Step, found: Whole) -> Iterator[tuple[list[int], int]]:
         """Offer the rules of some records; those that may hold better ones, and their bounds.
 
-        Yields the place of a record, the record, and its bound, which is on the value of a rule,
-        the price of its conditions included.
+        Bounds are on the value of a rule, the price of its conditions included.
         """
         run, task, size = self.run, step.task, step.size
         offset = run.scores.offset(size)
         pass_of = {int(label): p for p, label in enumerate(task.groups.labels)}
         fits_all = self.sets.fits_all(size)
-        for place, record in enumerate(found.tolist()):
-            bound, label, right, wrong = record[: kernels.HEAD]
+        for record in found.tolist():
+            bound, label, right, wrong = record[: kernels.OWNER]
             rays = tuple(record[kernels.HEAD : kernels.HEAD + size])
             if not fits_all and not run.prepared.fits(rays):
                 continue
@@ -118,7 +117,7 @@ class Scan:
                 continue
             whole = min(step.most, task.most(bound) + offset)
             if whole >= run.best:
-                yield place, record, whole
+                yield record, whole
 
     def locate(
         self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool

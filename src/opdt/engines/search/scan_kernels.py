@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.grid import MISSING, OTHERS, PRESENT, SOME, THIS
+from opdt.engines.search.grid import MISSING, OTHERS, PRESENT, SOME
 from opdt.engines.search.jit import kernel
 
 Whole = NDArray[np.int64]
@@ -30,7 +30,8 @@ ALL_WAYS = -1  # to use the axes of a set
 DOWNWARDS = np.array([sum(1 << b for b in range(63) if b >> d & 1) for d in range(6)], np.int64)
 # Columns of a record; then follow k rays, k lowest and k highest places, and k places of the best
 # rule exactly between bins.
-BOUND, LABEL, RIGHT, WRONG, HEAD = 0, 1, 2, 3, 4
+BOUND, LABEL, RIGHT, WRONG, OWNER, HEAD = 0, 1, 2, 3, 4, 5
+READY, SINGLES, ENDED = 0, 1, 2  # what `next_rays` has found
 
 
 class Groups(NamedTuple):
@@ -93,28 +94,71 @@ class Places(NamedTuple):
     narrow: NDArray[np.uint16]
     wide: NDArray[np.uint32]
 
+    @classmethod
+    def room(cls) -> Places:
+        """Room for 512 rows at a time."""
+        return cls(np.empty(512, np.uint16), np.empty(512, np.uint32))
+
+
+class Course(NamedTuple):
+    """The rays that use the axes of a set, one after the other, and what is known of them.
+
+    Arrays of one entry for each of `k` axes, or of k + 1 where they are about the axes so far.
+    """
+
+    modes: Whole  # (k,) how each axis is used
+    chosen: Whole  # (k,) by which ray
+    extents: Whole  # (k,) bins of each axis, with that of missing values
+    inners: Whole  # (k + 1,) cells of the dimensions done
+    outers: Whole  # (k + 1,) cells of the dimensions left
+    code: Whole  # (k + 1,) of the kinds of the rays so far
+    live: Whole  # (k + 1,) the ways that agree with the rays so far
+    kept: Whole  # (k + 1,) ordered dimensions so far
+    dims: Whole  # (k,) which those are
+    low: Whole  # (k,) the box of the places that reach the need
+    high: Whole  # (k,)
+    corner: Whole  # (k,) the best rule exactly between bins
+    place: Whole  # (k,) the places under way, of the ordered dimensions
+    sizes: Whole  # (k,) numbers of their places
+    strides: Whole  # (k,)
+    loose: Whole  # (k, bins) the loosest places that a threshold in each covers
+
+    @classmethod
+    def room(cls, size: int, bins: int) -> Course:
+        """Arrays to be filled."""
+        own = dict(zip(cls._fields[:-1], np.empty((15, size + 1), np.int64), strict=True))
+        return cls(**own, loose=np.empty((size, bins), np.int64))
+
 
 class ScanScratch(NamedTuple):
     """Arrays of one thread: `cells` (k + 1, size) of a set, `sums` (k, size) of its dimensions."""
 
     cells: NDArray[np.integer[Any]]
     sums: NDArray[np.integer[Any]]
+    covered: Whole  # (channels or more,)
     places: Places
+    course: Course
 
     @classmethod
-    def of(cls, size: int, n_cells: int, weight: int) -> ScanScratch:
-        """Room for sets of so many axes with so many cells in all channels.
+    def of(cls, size: int, n_cells: int, weight: int, bins: int) -> ScanScratch:
+        """Room for sets of so many axes with so many cells in all channels, and so many bins.
 
         `weight` is that of all rows: where it is small, so are the numbers that hold it.
         """
         dtype = cell_type(weight)
-        places = Places(np.empty(512, np.uint16), np.empty(512, np.uint32))
-        return cls(np.empty((size + 1, n_cells), dtype), np.empty((size, n_cells), dtype), places)
+        return cls(
+            np.empty((size + 1, n_cells), dtype), np.empty((size, n_cells), dtype),
+            np.empty(n_cells, np.int64), Places.room(), Course.room(size, bins),
+        )  # fmt: skip
+
+    def holds(self, n_cells: int, bins: int) -> bool:
+        """Whether there is room for so many."""
+        return bool(self.cells.shape[1] >= n_cells and self.course.loose.shape[1] >= bins)
 
     @staticmethod
     def n_bytes(size: int, n_cells: int, weight: int) -> int:
         """Bytes that `of` would take."""
-        return (2 * size + 1) * n_cells * np.dtype(cell_type(weight)).itemsize
+        return ((2 * size + 1) * np.dtype(cell_type(weight)).itemsize + 8) * n_cells
 
 
 def cell_type(weight: int) -> type[np.integer[Any]]:
@@ -145,7 +189,30 @@ class Alone(NamedTuple):
         return cls(np.full((*shape, bins), NEG), np.zeros((*shape, bins + 1), np.int64))
 
 
-@kernel
+class About(NamedTuple):
+    """What a scan is about: the axes, the rows, and the rules of interest."""
+
+    grid: Any  # of `grid.Grid`
+    alone: Alone
+    groups: Groups
+    channels: int
+    rules: Rules
+    asked: Asked
+
+
+class Counted(NamedTuple):
+    """Cells that were counted elsewhere: those of set `s` begin at `starts[s]`; empty if none."""
+
+    cells: Whole
+    starts: Whole
+
+    @classmethod
+    def none(cls) -> Counted:
+        """Nothing is counted yet."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@kernel(allocates=True)
 def weigh_alone(
     codes: Any, order: Any, groups: Any, edges: Any, n_values: int, axis: int, alone: Any
 ) -> None:
@@ -192,7 +259,7 @@ def n_channels(groups: Groups) -> int:
     return len(groups.starts) - 1 + int((groups.wrong < 0).any())
 
 
-@kernel
+@kernel(inner=True)
 def add_rows(
     codes: Any, axes: Any, extents: Any, begin: int, end: int, weights: Any, place: Any, own: Any
 ) -> None:
@@ -220,37 +287,44 @@ def add_rows(
                 own[place[i]] += 1
 
 
-@kernel
+@kernel(inner=True)
 def count_set(
-    codes: Any, axes: Any, extents: Any, groups: Any, channels: int, places: Any, out: Any
-) -> int:
-    """Weight of each group in each cell, into `out` (channels × n_cells); returns n_cells.
+    about: Any, axes: Any, s: int, counted: Any, extents: Any, places: Any, out: Any
+) -> None:
+    """Weight of each group in each cell of a set, into `out` (channels × n_cells).
 
-    Neighbours along the first axis lie side by side.
+    Neighbours along the first axis lie side by side. Cells that were counted elsewhere are copied.
     """
-    k = axes.size
+    groups = about.groups
     n_cells = 1
-    for d in range(k):
+    for d in range(axes.size):
         n_cells *= extents[d]
-    for at in range(channels * n_cells):
-        out[at] = 0
     n_groups = groups.starts.size - 1
-    for g in range(n_groups):
-        own = out[g * n_cells : (g + 1) * n_cells]
-        begin, end = groups.starts[g], groups.starts[g + 1]
-        if n_cells <= 1 << 16:
-            add_rows(codes, axes, extents, begin, end, groups.weights, places.narrow, own)
-        else:
-            add_rows(codes, axes, extents, begin, end, groups.weights, places.wide, own)
-    if channels > n_groups:
+    if counted.starts.size > 0:
+        known = counted.cells[counted.starts[s] :]
+        for at in range(n_groups * n_cells):
+            out[at] = known[at]
+    else:
+        for at in range(n_groups * n_cells):
+            out[at] = 0
+        for g in range(n_groups):
+            own = out[g * n_cells : (g + 1) * n_cells]
+            first, last = groups.starts[g], groups.starts[g + 1]
+            codes, weights = about.grid.codes, groups.weights
+            if n_cells <= 1 << 16:
+                add_rows(codes, axes, extents, first, last, weights, places.narrow, own)
+            else:
+                add_rows(codes, axes, extents, first, last, weights, places.wide, own)
+    if about.channels > n_groups:
         total = out[n_groups * n_cells : (n_groups + 1) * n_cells]
+        for at in range(n_cells):
+            total[at] = 0
         for g in range(n_groups):
             for at in range(n_cells):
                 total[at] += out[g * n_cells + at]
-    return n_cells
 
 
-@kernel
+@kernel(inner=True)
 def use_ordered(cells: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int,
                 down: bool, out: Any) -> None:  # fmt: skip
     """Turn one dimension into places of an ordered ray, each the sum of itself and the tighter.
@@ -269,7 +343,8 @@ def use_ordered(cells: Any, channels: int, outer: int, extent: int, inner: int, 
                 total += source[u] if down else source[tight]
                 target[tight] = total
             continue
-        target[n_bins * inner :] = 0
+        for at in range(n_bins * inner, (n_bins + 1) * inner):
+            target[at] = 0
         for t in range(n_bins - 1, -1, -1):
             b = n_bins - 1 - t if down else t
             here = target[t * inner : (t + 1) * inner]
@@ -279,7 +354,7 @@ def use_ordered(cells: Any, channels: int, outer: int, extent: int, inner: int, 
                 here[at] = tighter[at] + own[at]
 
 
-@kernel
+@kernel(inner=True)
 def sum_present(
     cells: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int, out: Any
 ) -> None:
@@ -287,14 +362,15 @@ def sum_present(
     for block in range(channels * outer):
         source = cells[block * extent * inner : (block + 1) * extent * inner]
         target = out[block * inner : (block + 1) * inner]
-        target[:] = 0
+        for at in range(inner):
+            target[at] = 0
         for b in range(n_bins):
             own = source[b * inner : (b + 1) * inner]
             for at in range(inner):
                 target[at] += own[at]
 
 
-@kernel
+@kernel(inner=True)
 def use_single(
     cells: Any, sums: Any, channels: int, outer: int, extent: int, inner: int, n_bins: int,
     how: int, bin_: int, some: Any, out: Any,
@@ -304,28 +380,22 @@ def use_single(
         source = cells[block * extent * inner : (block + 1) * extent * inner]
         target = out[block * inner : (block + 1) * inner]
         present = sums[block * inner : (block + 1) * inner]
-        if how == PRESENT:
-            target[:] = present
-        elif how == SOME:
-            target[:] = 0
+        b = n_bins if how == MISSING else bin_
+        for at in range(inner):
+            target[at] = present[at] if how in (PRESENT, OTHERS) else 0
+        if how == SOME:
             for b in some:
                 own = source[b * inner : (b + 1) * inner]
                 for at in range(inner):
                     target[at] += own[at]
-        else:
-            b = n_bins if how == MISSING else bin_
-            if b >= extent:  # no row is missing
-                target[:] = 0
-                continue
+        elif how != PRESENT and b < extent:  # else no row is missing
             own = source[b * inner : (b + 1) * inner]
-            if how in (THIS, MISSING):
-                target[:] = own
-            else:
-                for at in range(inner):
-                    target[at] = present[at] - own[at]
+            sign = -1 if how == OTHERS else 1
+            for at in range(inner):
+                target[at] += sign * own[at]
 
 
-@kernel
+@kernel(inner=True)
 def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
     """Whether the ray at `depth` may stand beside those before it on the same feature.
 
@@ -351,205 +421,191 @@ def may_stand(grid: Any, axes: Any, modes: Any, depth: int, once: bool) -> bool:
     return True
 
 
-@kernel
-def bound_set(
-    grid: Any, alone: Any, axes: Any, extents: Any, groups: Any, channels: int, rules: Any,
-    asked: Any, ways: Any, begin: int, scratch: Any, records: Any, n_records: int,
-) -> int:  # fmt: skip
-    """Bound the sets of rays on the axes, whose counted cells are `scratch.cells[0]`.
+@kernel(inner=True)
+def ray_of(grid: Any, axis: int, mode: int) -> Any:
+    """The ray that uses an axis in a mode, -1 where there is none."""
+    if mode >= FIRST_SINGLE:
+        return grid.single_ray[grid.first[axis] + mode - FIRST_SINGLE]
+    return grid.up[axis] if mode == UP else grid.down[axis]
+
+
+@kernel(inner=True)
+def begin_course(grid: Any, axes: Any, ways: Any, begin: int, course: Any) -> None:
+    """No ray is chosen yet. With `begin` 1 the bins of the first axis stay as they are."""
+    course.modes[begin], course.code[begin], course.live[begin] = -1, 0, ways
+    course.inners[begin], course.kept[begin], course.outers[begin] = 1, 0, 1
+    for d in range(axes.size):
+        course.extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
+        if d < begin:
+            course.inners[begin] = course.extents[d]
+        else:
+            course.outers[begin] *= course.extents[d]
+
+
+@kernel(inner=True)
+def use_axis(about: Any, axis: int, depth: int, course: Any, scratch: Any) -> None:
+    """The cells that the ray chosen for an axis covers, into `scratch.cells[depth + 1]`."""
+    grid, channels, mode = about.grid, about.channels, course.modes[depth]
+    cells, out = scratch.cells[depth], scratch.cells[depth + 1]
+    n_bins, extent, inner = grid.n_bins[axis], course.extents[depth], course.inners[depth]
+    outer, at = course.outers[depth] // extent, course.kept[depth]
+    course.outers[depth + 1] = outer
+    if mode < FIRST_SINGLE:
+        use_ordered(cells, channels, outer, extent, inner, n_bins, mode == DOWN, out)
+        course.inners[depth + 1] = inner * (n_bins + 1)
+        course.dims[at] = depth
+        course.kept[depth + 1] = at + 1
+        for t in range(n_bins):
+            b = n_bins - 1 - t if mode == DOWN else t
+            course.loose[at, t] = t + grid.lone[axis, b]
+    else:
+        single = grid.first[axis] + mode - FIRST_SINGLE
+        some = grid.some[grid.some_first[single] : grid.some_first[single + 1]]
+        use_single(
+            cells, scratch.sums[depth], channels, outer, extent, inner, n_bins,
+            grid.single_how[single], grid.single_bin[single], some, out,
+        )  # fmt: skip
+        course.inners[depth + 1] = inner
+        course.kept[depth + 1] = at
+
+
+@kernel(inner=True)
+def may_gain(groups: Any, cells: Any, outer: int, step: int, width: int, need: int) -> bool:
+    """Whether some label has the mass: the loosest places of the dimensions done lie first."""
+    for p in range(groups.labels.size):
+        mass = np.int64(0)
+        for at in range(outer):
+            first = groups.right[p] * outer * step + at * step
+            for b in range(width):
+                mass += cells[first + b]
+        if mass * groups.plus[p] >= need:
+            return True
+    return False
+
+
+@kernel(inner=True)
+def next_rays(
+    about: Any, axes: Any, ways: Any, begin: int, depth: int, course: Any, scratch: Any
+) -> int:
+    """Go on, from a depth, to the next rays on all axes whose mass may be enough.
 
     `ways` says which sets are of interest: bit b stands for the set that uses the axis d downwards
     exactly if bit d of b is set; ALL_WAYS stands for all sets.
 
-    Writes a record for each set of rays and label that may gain what is asked: its bound and the
-    box of the places that reach it (bound NEG where all that may is decided), and the weights
-    (RIGHT, WRONG) of the best rule exactly between bins, -1 where none gains the need within the
-    limits. Returns the new number of records, or -1 where they do not fit.
-
-    With `begin` 1 instead of 0, both ordered rays of the first axis are used together, the counted
-    cells are `scratch.cells[1]`, and nothing is written but the largest bound, into the first
-    record.
+    Returns READY, with the rays and their cells in course and scratch; SINGLES, where all single
+    rays of the last axis come next and stand beside single rays alone; or ENDED.
     """
-    k = axes.size
-    need = asked.need
-    modes = np.full(k, -1)
-    chosen = np.empty(k, np.int64)
-    outers = np.empty(k + 1, np.int64)  # cells of the dimensions left, at each depth
-    inners = np.empty(k + 1, np.int64)  # cells of the dimensions done
-    code = np.zeros(k + 1, np.int64)  # of the kinds of the rays so far
-    live = np.full(k + 1, ways)  # the ways that agree with the rays so far
-    kept = np.empty(k + 1, np.int64)  # ordered dimensions so far
-    dims = np.empty(k, np.int64)
-    low, high, corner = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
-    loose = np.zeros((k, grid.lone.shape[1]), np.int64)
-    # the bins of an interval's axis stay as they are; the other dimensions are used one by one
-    interval = begin == 1
-    width = grid.n_bins[axes[0]] if interval else np.int64(1)
-    inners[begin], kept[begin] = extents[0] if interval else np.int64(1), 0
-    outers[begin] = 1
-    for d in range(begin, k):
-        outers[begin] *= extents[d]
-    depth = begin
+    grid, rules, k = about.grid, about.rules, axes.size
+    modes, live = course.modes, course.live
+    width = grid.n_bins[axes[0]] if begin == 1 else np.int64(1)
     while depth >= begin:
         axis = axes[depth]
-        n_bins = grid.n_bins[axis]
         n_modes = FIRST_SINGLE + grid.first[axis + 1] - grid.first[axis]
-        extent = extents[depth]
-        inner, outer = inners[depth], outers[depth] // extent
+        extent, inner = course.extents[depth], course.inners[depth]
         if modes[depth] < 0 and n_modes > FIRST_SINGLE:
             sum_present(
-                scratch.cells[depth], channels, outer, extent, inner, n_bins, scratch.sums[depth]
-            )
+                scratch.cells[depth], about.channels, course.outers[depth] // extent, extent, inner,
+                grid.n_bins[axis], scratch.sums[depth],
+            )  # fmt: skip
         modes[depth] += 1
         mode = modes[depth]
-        if (
-            mode == FIRST_SINGLE
-            and depth == k - 1
-            and inner == 1
-            and begin == 0
-            and ways == ALL_WAYS
-        ):
-            n_records = bound_singles(
-                grid, axes, modes, chosen, code[depth], groups, channels, rules, asked, scratch,
-                records, n_records,
-            )  # fmt: skip
-            if n_records < 0:
-                return -1
-            modes[depth] = n_modes
-            mode = n_modes
+        alone = depth == k - 1 and inner == 1 and begin == 0 and ways == ALL_WAYS
+        if mode == FIRST_SINGLE and mode < n_modes and alone:
+            return SINGLES
         if mode >= n_modes:
             depth -= 1
             continue
-        single = grid.first[axis] + mode - FIRST_SINGLE
-        ray = grid.up[axis] if mode == UP else grid.down[axis]
-        if mode >= FIRST_SINGLE:
-            ray = grid.single_ray[single]
+        ray = ray_of(grid, axis, mode)
         if ray < 0 or not may_stand(grid, axes, modes, depth, rules.once):
             continue
         if ways != ALL_WAYS:
             if mode >= FIRST_SINGLE:
                 continue
-            live[depth + 1] = live[depth] & (
-                DOWNWARDS[depth] if mode == DOWN else ~DOWNWARDS[depth]
-            )
+            down = DOWNWARDS[depth]
+            live[depth + 1] = live[depth] & (down if mode == DOWN else ~down)
             if live[depth + 1] == 0:
                 continue
-        chosen[depth] = ray
-        code[depth + 1] = code[depth] * rules.n_kinds + rules.kinds[ray]
-        if (
-            depth == k - 1
-            and rules.allowed.size > 0
-            and not interval
-            and not rules.allowed[code[k]]
-        ):
+        course.chosen[depth] = ray
+        course.code[depth + 1] = course.code[depth] * rules.n_kinds + rules.kinds[ray]
+        asks = depth == k - 1 and rules.allowed.size > 0 and begin == 0
+        if asks and not rules.allowed[course.code[k]]:
             continue
+        use_axis(about, axis, depth, course, scratch)
+        outer, step = course.outers[depth + 1], course.inners[depth + 1]
         out = scratch.cells[depth + 1]
-        if mode < FIRST_SINGLE:
-            use_ordered(
-                scratch.cells[depth], channels, outer, extent, inner, n_bins, mode == DOWN, out
-            )
-            inners[depth + 1] = inner * (n_bins + 1)
-            at = kept[depth]
-            dims[at] = depth
-            kept[depth + 1] = at + 1
-            for t in range(n_bins):
-                b = n_bins - 1 - t if mode == DOWN else t
-                loose[at, t] = t + grid.lone[axis, b]
-        else:
-            use_single(
-                scratch.cells[depth], scratch.sums[depth], channels, outer, extent, inner,
-                n_bins, grid.single_how[single], grid.single_bin[single],
-                grid.some[grid.some_first[single] : grid.some_first[single + 1]], out,
-            )  # fmt: skip
-            inners[depth + 1] = inner
-            kept[depth + 1] = kept[depth]
-        outers[depth + 1] = outer
-        # The loosest places of the dimensions done lie first: no rule here has more mass.
-        step = inners[depth + 1]
-        size = outer * step
-        hopeful = False
-        for p in range(groups.labels.size):
-            mass = np.int64(0)
-            for at in range(outer):
-                first = groups.right[p] * size + at * step
-                for b in range(width):
-                    mass += out[first + b]
-            if mass * groups.plus[p] >= need:
-                hopeful = True
+        if not may_gain(about.groups, out, outer, step, width, about.asked.need):
+            continue
+        if depth == k - 1:
+            return READY
+        depth += 1
+        modes[depth] = -1
+    return ENDED
+
+
+@kernel(inner=True)
+def bound_rays(
+    about: Any, axes: Any, s: int, course: Any, cells: Any, records: Any, n_records: int
+) -> int:
+    """Bound the rules of the rays chosen, whose cells are given, for each label.
+
+    Writes a record where they may gain what is asked: the bound and the box of the places that
+    reach it (bound NEG where all that may is decided), and the weights (RIGHT, WRONG) of the best
+    rule exactly between bins, -1 where none gains the need within the limits. Returns the new
+    number of records, or -1 where they do not fit.
+    """
+    grid, groups, k = about.grid, about.groups, axes.size
+    # One ordered ray beside nothing but excluded levels: what it gains alone bounds it, too.
+    ordered = -1
+    if about.alone.best.size > 0 and course.kept[k] == 1:
+        ordered = course.dims[0]
+        for d in range(k):
+            at = grid.first[axes[d]] + course.modes[d] - FIRST_SINGLE
+            if d != ordered and grid.single_how[at] != OTHERS:
+                ordered = -1
                 break
-        if not hopeful:
+    for p in range(groups.labels.size):
+        bound, right, wrong = bound_places(about, p, axes, ordered, course, cells)
+        if bound == NEG and right < 0:
             continue
-        if depth < k - 1:
-            depth += 1
-            modes[depth] = -1
-            continue
-        if interval:
-            for p in range(groups.labels.size):
-                bound = bound_interval(
-                    out, size, channels, groups, p, need, kept[k], dims, axes, extents[0], grid,
-                    loose,
-                )  # fmt: skip
-                records[0, BOUND] = max(records[0, BOUND], bound)
-            continue
-        # One ordered ray beside nothing but excluded levels: what it gains alone bounds it, too.
-        ordered = -1
-        if alone.best.size > 0 and kept[k] == 1:
-            ordered = dims[0]
-            for d in range(k):
-                at = grid.first[axes[d]] + modes[d] - FIRST_SINGLE
-                if d != ordered and grid.single_how[at] != OTHERS:
-                    ordered = -1
-                    break
-        for p in range(groups.labels.size):
-            down = 1 if ordered >= 0 and modes[ordered] == DOWN else 0
-            bound, right, wrong = bound_places(
-                out, size, channels, groups, p, asked, kept[k], dims, axes, grid, loose,
-                rules.open_all, alone, ordered, down, low, high, corner,
-            )  # fmt: skip
-            if bound == NEG and right < 0:
-                continue
-            if n_records >= records.shape[0]:
-                return -1
-            record = records[n_records]
-            record[BOUND], record[LABEL] = bound, groups.labels[p]
-            record[RIGHT], record[WRONG] = right, wrong
-            for d in range(k):
-                record[HEAD + d] = chosen[d]
-                record[HEAD + k + d] = low[d]
-                record[HEAD + 2 * k + d] = high[d]
-                record[HEAD + 3 * k + d] = corner[d]
-            n_records += 1
+        if n_records >= records.shape[0]:
+            return -1
+        record = records[n_records]
+        record[BOUND], record[LABEL], record[OWNER] = bound, groups.labels[p], s
+        record[RIGHT], record[WRONG] = right, wrong
+        for d in range(k):
+            record[HEAD + d] = course.chosen[d]
+            record[HEAD + k + d] = course.low[d]
+            record[HEAD + 2 * k + d] = course.high[d]
+            record[HEAD + 3 * k + d] = course.corner[d]
+        n_records += 1
     return n_records
 
 
-@kernel
+@kernel(inner=True)
 def bound_singles(
-    grid: Any, axes: Any, modes: Any, chosen: Any, code: int, groups: Any, channels: int,
-    rules: Any, asked: Any, scratch: Any, records: Any, n_records: int,
-) -> int:  # fmt: skip
+    about: Any, axes: Any, s: int, course: Any, scratch: Any, records: Any, n_records: int
+) -> int:
     """The single rays of the last axis, beside single rays on all others: each is one rule.
 
-    What `bound_set` does for every ray, without copying cells. Returns the number of records, or -1
-    where they do not fit.
+    What `bound_rays` does for every ray, without copying cells. Returns the number of records, or
+    -1 where they do not fit.
     """
-    k = axes.size
-    last = k - 1
+    grid, groups, rules, asked = about.grid, about.groups, about.rules, about.asked
+    channels, covered, last = about.channels, scratch.covered, axes.size - 1
     axis = axes[last]
-    n_bins = grid.n_bins[axis]
-    extent = n_bins + grid.missing[axis]
-    cells, sums = scratch.cells[last], scratch.sums[last]
-    covered = np.empty(channels, np.int64)
+    n_bins, extent = grid.n_bins[axis], course.extents[last]
+    cells, sums, code = scratch.cells[last], scratch.sums[last], course.code[last] * rules.n_kinds
     for single in range(grid.first[axis], grid.first[axis + 1]):
-        modes[last] = FIRST_SINGLE + single - grid.first[axis]
+        course.modes[last] = FIRST_SINGLE + single - grid.first[axis]
         ray, how = grid.single_ray[single], grid.single_how[single]
-        if not may_stand(grid, axes, modes, last, rules.once):
+        if not may_stand(grid, axes, course.modes, last, rules.once):
             continue
-        if rules.allowed.size > 0 and not rules.allowed[code * rules.n_kinds + rules.kinds[ray]]:
+        if rules.allowed.size > 0 and not rules.allowed[code + rules.kinds[ray]]:
             continue
         b = n_bins if how == MISSING else grid.single_bin[single]
         for c in range(channels):
+            covered[c] = 0
             if how == SOME:
-                covered[c] = 0
                 for at in range(grid.some_first[single], grid.some_first[single + 1]):
                     covered[c] += cells[c * extent + grid.some[at]]
                 continue
@@ -571,16 +627,16 @@ def bound_singles(
             record = records[n_records]
             record[BOUND] = gain if rules.open_all else NEG
             record[LABEL], record[RIGHT], record[WRONG] = groups.labels[p], right, lost
-            for d in range(k):
-                record[HEAD + d] = ray if d == last else chosen[d]
-                record[HEAD + k + d] = -1
-                record[HEAD + 2 * k + d] = -1
-                record[HEAD + 3 * k + d] = -1
+            record[OWNER] = s
+            for d in range(last + 1):
+                record[HEAD + d] = ray if d == last else course.chosen[d]
+            for at in range(HEAD + last + 1, HEAD + 4 * (last + 1)):
+                record[at] = -1
             n_records += 1
     return n_records
 
 
-@kernel
+@kernel(inner=True)
 def meets(right: Any, wrong: Any, asked: Any) -> bool:
     """Whether rows of these weights are within the limits."""
     return not asked.limited or (
@@ -590,7 +646,7 @@ def meets(right: Any, wrong: Any, asked: Any) -> bool:
     )
 
 
-@kernel
+@kernel(inner=True)
 def most_within(right: Any, wrong: Any, most_wrong: Any, p: int, asked: Any) -> Any:
     """What rules within the limits gain at most, in the units of `Groups`; NEG where none are.
 
@@ -608,46 +664,52 @@ def most_within(right: Any, wrong: Any, most_wrong: Any, p: int, asked: Any) -> 
     return asked.parts * gain + asked.allowance
 
 
-@kernel
-def bound_places(
-    cells: Any, size: int, channels: int, groups: Any, p: int, asked: Any, n_dims: int, dims: Any,
-    axes: Any, grid: Any, loose: Any, open_all: bool, alone: Any, ordered: int, down: int,
-    low: Any, high: Any, corner: Any,
-) -> Any:  # fmt: skip
+@kernel(inner=True)
+def lay_out(grid: Any, axes: Any, k: int, first: Any, course: Any) -> None:
+    """Places, their numbers and strides, of the `k` ordered dimensions; all at their loosest."""
+    for j in range(k):
+        course.place[j] = 0
+        course.strides[j] = first
+        course.sizes[j] = grid.n_bins[axes[course.dims[j]]]
+        first *= course.sizes[j] + 1
+
+
+@kernel(inner=True)
+def bound_places(about: Any, p: int, axes: Any, ordered: int, course: Any, cells: Any) -> Any:
     """The largest bound over all places of the ordered dimensions, and the best exact corner.
 
-    A corner's gain is its true one, and it is within the limits. `low` and `high` (k,) receive the
-    box of the places alive, `corner` (k,) the loosest places that the best corner covers (-1 in
-    the other dimensions).
+    A corner's gain is its true one, and it is within the limits. `course.low` and `high` receive
+    the box of the places alive, `corner` the loosest places that the best corner covers (-1 in
+    the other dimensions). `ordered` is the one ordered dimension that is known alone, or -1.
     """
+    groups, asked, alone, grid = about.groups, about.asked, about.alone, about.grid
+    k, open_all = axes.size, about.rules.open_all
+    n_dims, dims, loose = course.kept[k], course.dims, course.loose
+    low, high, corner = course.low, course.high, course.corner
+    place, sizes, strides = course.place, course.sizes, course.strides
+    size = course.outers[k] * course.inners[k]
     plus, minus = groups.plus[p], groups.minus[p]
     right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
     but_right = groups.wrong[p] < 0
-    at_wrong = channels - 1 if but_right else groups.wrong[p]
+    at_wrong = about.channels - 1 if but_right else groups.wrong[p]
     wrong = cells[at_wrong * size : (at_wrong + 1) * size]
     need, own_plus, own_minus = asked.need, asked.plus[p], asked.minus[p]
     bound, best = NEG, (need - asked.allowance) // asked.parts - 1
     best_right, best_wrong = np.int64(-1), np.int64(-1)
-    for d in range(low.size):
+    for d in range(k):
         low[d], high[d], corner[d] = -1, -1, -1
     if n_dims == 0:
         lost = wrong[0] - right[0] if but_right else wrong[0]
         gain = plus * right[0] - minus * lost
         if gain >= need and meets(right[0], lost, asked):
-            best_right, best_wrong = right[0], lost
+            best_right, best_wrong = np.int64(right[0]), np.int64(lost)
             if open_all:
                 bound = gain
         return bound, best_right, best_wrong
-    n_first = grid.n_bins[axes[dims[0]]]
+    lay_out(grid, axes, n_dims, np.int64(1), course)
+    down = 1 if ordered >= 0 and course.modes[ordered] == DOWN else 0
+    n_first = sizes[0]
     from_first = loose[0]
-    place = np.zeros(n_dims, np.int64)
-    sizes = np.empty(n_dims, np.int64)
-    strides = np.empty(n_dims, np.int64)
-    step = np.int64(1)
-    for j in range(n_dims):
-        strides[j] = step
-        sizes[j] = grid.n_bins[axes[dims[j]]]
-        step *= sizes[j] + 1
     while True:
         from_loose, from_tight = np.int64(0), np.int64(0)
         sure, real, within = True, True, True
@@ -720,46 +782,51 @@ def bound_places(
 
 @kernel
 def scan_sets(
-    grid: Any, alone: Any, sets: Any, ways: Any, begin: int, groups: Any, channels: int,
-    rules: Any, asked: Any, control: Any, scratch: Any, records: Any, state: Any,
+    about: Any, sets: Any, ways: Any, begin: int, counted: Any, control: Any, scratch: Any,
+    records: Any, state: Any,
 ) -> int:  # fmt: skip
     """Count and bound the sets of axes from `state[0]` on.
 
     `state` is [next set, records written]; `sets` (n_sets, k) ascending axes, `ways` (n_sets,) how
-    they are used, `begin` as in `bound_set`: with 1, `records` has a row for each set. Returns
-    DONE, STOPPED (by `control[1]`), or FULL where the records of the next set did not fit any more.
+    they are used. Returns DONE, STOPPED (by `control[1]`), or FULL where the records of the next
+    set did not fit any more.
+
+    With `begin` 1 instead of 0, both ordered rays of the first axis are used together; `records`
+    has a row for each set then, and nothing is written but the largest bound.
     """
-    k = sets.shape[1]
-    extents = np.empty(k, np.int64)
+    course = scratch.course
+    last = sets.shape[1] - 1
     while state[0] < sets.shape[0]:
         if control[1] != 0:
             return STOPPED
         s = state[0]
         axes = sets[s]
-        for d in range(k):
-            extents[d] = grid.n_bins[axes[d]] + grid.missing[axes[d]]
-        cells = scratch.cells[begin]
-        count_set(grid.codes, axes, extents, groups, channels, scratch.places, cells)
-        own = records
+        begin_course(about.grid, axes, ways[s], begin, course)
+        count_set(about, axes, s, counted, course.extents, scratch.places, scratch.cells[begin])
         if begin == 1:
             records[s, BOUND] = NEG
-            own = records[s : s + 1]
-        written = bound_set(
-            grid, alone, axes, extents, groups, channels, rules, asked, ways[s], begin, scratch,
-            own, state[1],
-        )  # fmt: skip
-        if written < 0:
-            return FULL
+        written = state[1]
+        found = next_rays(about, axes, ways[s], begin, begin, course, scratch)
+        while found != ENDED:
+            if found == SINGLES:
+                written = bound_singles(about, axes, s, course, scratch, records, written)
+            elif begin == 0:
+                out = scratch.cells[last + 1]
+                written = bound_rays(about, axes, s, course, out, records, written)
+            else:
+                for p in range(about.groups.labels.size):
+                    bound = bound_interval(about, p, axes, course, scratch.cells[last + 1])
+                    records[s, BOUND] = max(records[s, BOUND], bound)
+            if written < 0:
+                return FULL
+            found = next_rays(about, axes, ways[s], begin, last, course, scratch)
         state[1] = written
         state[0] += 1
     return DONE
 
 
-@kernel
-def bound_interval(
-    cells: Any, size: int, channels: int, groups: Any, p: int, need: int, n_dims: int, dims: Any,
-    axes: Any, extent: int, grid: Any, loose: Any,
-) -> Any:  # fmt: skip
+@kernel(inner=True)
+def bound_interval(about: Any, p: int, axes: Any, course: Any, cells: Any) -> Any:
     """Bound the rules of an interval on the first axis, over all places of the others.
 
     With the thresholds of the other rays in some places, let R and W be the sums over the first
@@ -771,17 +838,17 @@ def bound_interval(
 
     a difference of what depends on j and what depends on i: its largest is found in one go.
     """
+    groups, grid, need = about.groups, about.grid, about.asked.need
+    n_dims, loose = course.kept[axes.size], course.loose
+    place, strides = course.place, course.strides
+    size = course.outers[axes.size] * course.inners[axes.size]
     plus, minus = groups.plus[p], groups.minus[p]
     right = cells[groups.right[p] * size : (groups.right[p] + 1) * size]
     but_right = groups.wrong[p] < 0
-    at_wrong = channels - 1 if but_right else groups.wrong[p]
+    at_wrong = about.channels - 1 if but_right else groups.wrong[p]
     wrong = cells[at_wrong * size : (at_wrong + 1) * size]
     n_bins = grid.n_bins[axes[0]]
-    place, strides = np.zeros(n_dims, np.int64), np.empty(n_dims, np.int64)
-    step = np.int64(extent)
-    for j in range(n_dims):
-        strides[j] = step
-        step *= grid.n_bins[axes[dims[j]]] + 1
+    lay_out(grid, axes, n_dims, course.extents[0], course)
     best = NEG
     while True:
         from_loose, from_tight = np.int64(0), np.int64(0)
@@ -808,10 +875,10 @@ def bound_interval(
         j = 0
         # What has too little mass at a place has no more at tighter ones.
         if n_dims > 0 and not hopeful:
-            place[0] = grid.n_bins[axes[dims[0]]] - 1
+            place[0] = course.sizes[0] - 1
         while j < n_dims:
             place[j] += 1
-            if place[j] < grid.n_bins[axes[dims[j]]]:
+            if place[j] < course.sizes[j]:
                 break
             place[j] = 0
             j += 1

@@ -14,6 +14,7 @@ from opdt.engines.search.field import Field
 from opdt.engines.search.pricing import UnitPrice, find_prices, limits_of
 from opdt.engines.search.records import PARTS
 from opdt.engines.search.scores import Scores
+from opdt.engines.search.tuning import Switches
 from opdt.problem import Problem, VolumeImpurity
 from opdt.solution import Budget, Clock, StopReason
 
@@ -109,7 +110,7 @@ def unit_prices(
     problem: Problem, scores: Scores, sample: Callable[[], Problem | None], clock: Clock
 ) -> dict[int, UnitPrice]:
     """Prices by label of the limits of a problem, found on the rows of a `sample`."""
-    from opdt.engines.search.run import Prepared, Run, Switches
+    from opdt.engines.search.run import Prepared, Run
     from opdt.engines.search.sweep import Sweep
 
     objective = problem.objective

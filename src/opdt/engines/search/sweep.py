@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,22 +12,17 @@ import numpy as np
 
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Work
-from opdt.engines.search.candidate import Candidate
-from opdt.engines.search.deepen import Deepener, kinds_of
+from opdt.engines.search.deepen import Deepener, kinds_of, pairs_between, settle_alone
 from opdt.engines.search.field import Field, Whole
 from opdt.engines.search.jit import announce_compilation
-from opdt.engines.search.kernels import Flags, Kinds, Search, Space
+from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search, Space
+from opdt.engines.search.positions import PositionSearch
 from opdt.engines.search.pricing import Price, find_prices
 from opdt.engines.search.seeding import beam
 from opdt.engines.search.workspace import MOST_ITEMS, Workspace
 
 if TYPE_CHECKING:
     from opdt.engines.search.run import Run
-
-# Pairs × rows below which starting threads costs more than it saves.
-WORTH_THREADS = 1_000_000
-# Pairs of rays × rows below which a beam costs more than it saves.
-WORTH_SEEDING = 300_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +141,7 @@ class Sweep:
     def _seed(self) -> None:
         """A beam of greedy rules for each class, where more than a blink of work follows."""
         n_rays = len(self.run.prepared.rays.rays)
-        if n_rays * n_rays * self.run.problem.table.n_rows < WORTH_SEEDING:
+        if n_rays * n_rays * self.run.problem.table.n_rows < self.run.switches.tuning.worth_seeding:
             return
         for base in self.run.bases:
             beam(self.run, self.root(base, 2), self.flags(base))
@@ -172,8 +168,8 @@ class Sweep:
                         else Deepener(self, part, kinds, size).tasks()
                     )
         if tasks:
-            announce_compilation(kernels.settle_range)
-        quick = work < WORTH_THREADS and size == 2
+            announce_compilation(kernels.evaluate)
+        quick = work < run.switches.tuning.worth_threads and size == 2
         n_threads = 1 if quick else min(run.clock.budget.n_threads, max(1, len(tasks)))
         n_pairs = min(MOST_ITEMS, n_rays * (n_rays - 1) // 2)
         n_triples = min(MOST_ITEMS, n_rays * (n_rays - 1) * (n_rays - 2) // 6) if size > 3 else 0
@@ -194,19 +190,16 @@ class Sweep:
         """Pairs of rays, dealt out by their first rays."""
         n = len(part.field.rays)
         behind = np.arange(n - 1, -1, -1, dtype=np.int64).cumsum()  # pairs up to each first ray
-        worth = int(behind[-1]) * part.field.n_rows >= WORTH_THREADS
+        worth = int(behind[-1]) * part.field.n_rows >= self.run.switches.tuning.worth_threads
         chunks = 4 * self.run.clock.budget.n_threads if worth else 1
         cuts = np.searchsorted(behind, behind[-1] * np.arange(1, chunks) // chunks) + 1
         for begin, end in pairwise([0, *cuts.tolist(), n]):
 
             def task(slot: int, begin: int = begin, end: int = end) -> None:
-                def call(search: Search, space: Space) -> int:
-                    ended: int = kernels.settle_range(
-                        part.field.node, begin, end, kinds, search, space
-                    )
-                    return ended
-
-                self.call(call, part, part.field, slot)
+                first, second = pairs_between(kinds, begin, end)
+                for at in range(0, len(first), MOST_ITEMS):
+                    pairs = Pairs(first[at : at + MOST_ITEMS], second[at : at + MOST_ITEMS])
+                    self.call(partial(settle_alone, part.field.node, pairs), part, part.field, slot)
 
             if begin < end:
                 yield part.bound, task
@@ -242,16 +235,17 @@ class Sweep:
         self, label: int, rays: tuple[int, ...], goal: int, *, quick: bool
     ) -> tuple[int, ...] | None:
         """The loosest positions of some rays, in their order, that gain the goal."""
-        objective, chosen = self.run.problem.objective, list(rays)
-        return Candidate(
-            self.run.prepared.rays.levels[chosen],
-            self.run.prepared.rays.tops[chosen],
-            self.run.scores.gains(self.run.problem, label),
-            objective.weights,
-            objective.weights * objective.wrong(label),
-            self.run.limits,
-            self.run.problem.constraints.bounds_rows,
-            self.run.scores.with_errors,
-            self.run.expired,
-            self._prices.get(label),
-        ).positions(goal, quick=quick)
+        run, chosen = self.run, list(rays)
+        objective, every = run.problem.objective, run.prepared.rays
+        asked = PositionSearch.gaining(
+            goal, every.levels[chosen], every.tops[chosen],
+            (
+                run.scores.gains(run.problem, label),
+                objective.weights,
+                objective.weights * objective.wrong(label),
+            ),
+            run.limits, run.expired, run.switches.tuning, self._prices.get(label),
+            limited=run.problem.constraints.bounds_rows or not run.scores.with_errors,
+        )  # fmt: skip
+        exact = run.scores.with_errors or quick
+        return asked.first(quick=quick) if exact else asked.with_fewest_errors()

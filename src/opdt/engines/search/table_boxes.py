@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Whole = NDArray[np.int64]
 MOST_HELD = 1 << 30  # bytes of regions kept for their parts, at most
-AT_ONCE = 64  # parts of a box that are settled with it, at most
 NEAR = 4  # if their bounds are above the best value by one part in so many, at most
 NODE = np.array([1, 0, 0, 0])  # what to add to the counts of the work done
 
@@ -42,7 +41,7 @@ class TableBoxes:
         k = len(entry.box.rays)
         offset = run.scores.offset(k)
         stack = [(entry.box, entry.region)]
-        left = AT_ONCE
+        left = run.switches.tuning.at_once
         while stack and not run.halted():
             own, around = stack.pop()
             goal = run.best - offset

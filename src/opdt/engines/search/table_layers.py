@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Halted
-from opdt.engines.search.grid import LEVELS, Axis, AxisMaker, Bins, Levels, as_grid
+from opdt.engines.search.grid import Axis, AxisMaker, Bins, Levels, as_grid
 from opdt.engines.search.records import Positions, Task
 from opdt.engines.search.rows import Layer, Step
 from opdt.engines.search.scan_kernels import Alone
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from opdt.engines.search.run import Run
 
 Whole = NDArray[np.int64]
-MANY_LEVELS = 64  # single rays from which it pays to weigh ordered ones by themselves
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class TableLayers:
         """The axes in the bins of a step."""
         bins = min(step.ladder[0], max((c.n_values for c in self._rays.columns), default=1))
         with self._making:
-            key = step.at, bins, LEVELS[step.size], step.even
+            key = step.at, bins, self.run.switches.tuning.levels[step.size - 1], step.even
             if key not in self._layers:
                 self._layers[key] = self._make_layer(step.task, *key[1:])
             return self._layers[key]
@@ -87,7 +86,11 @@ class TableLayers:
         """What ordered rays gain by themselves, where there are many levels to be excluded."""
         ordered = [(a, axis) for a, axis in enumerate(axes) if axis.edges is not None]
         n_singles = sum(len(axis.singles) for axis in axes)
-        if not ordered or n_singles < MANY_LEVELS or not self.run.switches.alone:
+        if (
+            not ordered
+            or n_singles < self.run.switches.tuning.many_levels
+            or not self.run.switches.alone
+        ):
             return Alone.none()
         bins = max(axis.n_bins for _, axis in ordered)
         alone = Alone.room(len(task.groups.labels), len(axes), bins)

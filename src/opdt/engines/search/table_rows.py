@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from opdt.engines.search import intervals
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Entry, Stream, Work
-from opdt.engines.search.grid import LADDER, Axis
+from opdt.engines.search.grid import Axis
 from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.records import Task
 from opdt.engines.search.rows import Count, Layer, Open, Rows, Step
 from opdt.engines.search.scan import Scan
-from opdt.engines.search.scan_kernels import ScanScratch
+from opdt.engines.search.scan_kernels import About, Counted, ScanScratch
 from opdt.engines.search.seeding import sample_rules
 from opdt.engines.search.table_boxes import TableBoxes
 from opdt.engines.search.table_layers import TableLayer, TableLayers
-from opdt.engines.search.wide import WIDE, Wide
+from opdt.engines.search.wide import Wide
 from opdt.engines.search.worth import Worth
 from opdt.rules import Op
 
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 Whole = NDArray[np.int64]
 
 # Evenly filled bins of an axis where an interval stands for two axes.
-INTERVALS = {3: (64, 250), 4: (24, 48), 5: (12, 18), 6: (9,), 7: (6,), 8: (4,)}
 QUICK = {2: 16, 3: 8, 4: 5, 5: 4}  # a first, coarser step where bounding costs more than counting
-BATCH = 20_000_000  # steps (rows and cells) of one call of a kernel
 LOOK = 100_000_000  # steps of a look for a good rule, at most
 TOGETHER = 16  # axes whose intervals are settled by one piece of work
 
@@ -56,7 +54,7 @@ class TableRows(Rows):
     """The rows of a table in memory."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
+        self.run, self._tuning = run, run.switches.tuning
         self.n_rows = run.problem.table.n_rows
         self.rays = run.prepared.rays
         self.scan = Scan(run, self)
@@ -88,12 +86,12 @@ class TableRows(Rows):
 
     def seed(self) -> None:
         """Start from the best rules of a sample, unless there is a rule or are very many axes."""
-        if self._n_axes < WIDE and self.run.incumbent is None:
+        if self._n_axes < self._tuning.wide and self.run.incumbent is None:
             sample_rules(self.run)
 
     def ladder(self, size: int) -> tuple[int, ...]:
         """Bins of an axis; coarser ones first where bounding costs more than counting."""
-        ladder = LADDER[size]
+        ladder = self._tuning.ladder[size - 1]
         if size in QUICK and self.n_rows < 4 * ladder[0] ** size:
             ladder = (QUICK[size], *ladder)
         return ladder
@@ -146,7 +144,7 @@ class TableRows(Rows):
             for label in task.groups.labels.tolist():
                 for start in range(0, len(axes), TOGETHER):
                     yield self._settle_intervals(label, axes[start : start + TOGETHER])
-        number = max(1, BATCH // self.scan.cost(step))
+        number = max(1, self._tuning.batch // self.scan.cost(step))
         for sets in self.scan.sets.batches(layer.axes, size, number, skipped):
             if size == 2:
                 sets = sets[(sets[:, 0] != sets[:, 1]) | ~settled[sets[:, 0]]]
@@ -154,7 +152,7 @@ class TableRows(Rows):
             if len(plain):
                 yield Count(step, plain, np.full(len(plain), kernels.ALL_WAYS))
             if len(spanned):
-                spans = step._replace(ladder=INTERVALS[size], even=True)
+                spans = step._replace(ladder=self._tuning.intervals[size - 1], even=True)
                 yield self._filter(agenda, spans, spanned)
 
     def _settle_intervals(self, label: int, axes: list[Axis]) -> Work:
@@ -199,9 +197,8 @@ class TableRows(Rows):
             need = scan.need(task, size)
             records = np.empty((len(sets), kernels.HEAD), np.int64)
             ended = kernels.scan_sets(
-                layer.grid, layer.alone, sets, np.full(len(sets), kernels.ALL_WAYS), 1,
-                task.groups, layer.channels, scan.sets.rules(size), scan.asked(task, size),
-                run.control, space[0], records, np.zeros(2, np.int64),
+                self._about(layer, step), sets, np.full(len(sets), kernels.ALL_WAYS), 1,
+                Counted.none(), run.control, space[0], records, np.zeros(2, np.int64),
             )  # fmt: skip
             if ended == kernels.STOPPED:
                 return
@@ -216,7 +213,7 @@ class TableRows(Rows):
                 )  # fmt: skip
                 return
             plain = np.sort(np.column_stack([left[:, 0], left]), axis=1)
-            finest = step._replace(ladder=LADDER[size][-1:], even=False)
+            finest = step._replace(ladder=self._tuning.ladder[size - 1][-1:], even=False)
             self.count_later(agenda, finest, plain, gains)
 
         return work
@@ -255,8 +252,13 @@ class TableRows(Rows):
     def _n_axes(self) -> int:
         return len({ray.feature for ray in self.rays.rays})
 
+    def _about(self, layer: TableLayer, step: Step) -> About:
+        """What is asked of the axes of a layer now."""
+        rules, asked = self.scan.sets.rules(step.size), self.scan.asked(step.task, step.size)
+        return About(layer.grid, layer.alone, step.task.groups, layer.channels, rules, asked)
+
     def _way(self, rays: tuple[int, ...]) -> int:
-        """How some rays use their axes, as `bound_set` takes it."""
+        """How some rays use their axes, as `next_rays` takes it."""
         at = 0
         for d, ray in enumerate(rays):
             op = self.rays.rays[ray].op
@@ -268,7 +270,7 @@ class TableRows(Rows):
     def _count(self, agenda: Agenda | None, slot: int, count: Count) -> None:
         """Count some sets of axes; what is left of them goes on the agenda, if any."""
         step, sets, ways = count
-        run, scan, task, size = self.run, self.scan, step.task, step.size
+        run, scan, size = self.run, self.scan, step.size
         layer = self.layer(step)
         self.layers.fill(layer, sets)
         space = self._space(slot, layer, sets, size)
@@ -280,11 +282,10 @@ class TableRows(Rows):
         while not run.halted():
             begun = int(state[0])
             ended = kernels.scan_sets(
-                layer.grid, layer.alone, sets, ways, 0, task.groups, layer.channels,
-                scan.sets.rules(size), scan.asked(task, size), run.control, scratch, records,
-                state,
+                self._about(layer, step), sets, ways, 0, Counted.none(), run.control, scratch,
+                records, state,
             )  # fmt: skip
-            for _, record, bound in scan.take(layer, step, records[: state[1]]):
+            for record, bound in scan.take(layer, step, records[: state[1]]):
                 if agenda is not None:
                     self._keep(agenda, layer, step, record, bound, alive)
             state[1] = 0
@@ -336,7 +337,7 @@ class TableRows(Rows):
         """Put sets of axes with these bounds on the agenda, those of similar bounds together."""
         order = np.argsort(-bounds, kind="stable")
         each = self.n_rows + step.ladder[0] ** n_axes
-        number = max(1, BATCH // (4 * each))
+        number = max(1, self._tuning.batch // (4 * each))
         for start in range(0, len(order), number):
             own = order[start : start + number]
             most = min(step.most, int(bounds[own[0]]))
@@ -348,11 +349,12 @@ class TableRows(Rows):
         """Scratch of a thread, large enough for the sets."""
         extents = layer.grid.n_bins + 1
         needed = int(extents[sets].prod(axis=1).max()) * layer.channels
+        bins = layer.grid.lone.shape[1]
         known = self._scratch.get((slot, size))
-        if known is None or known[0].cells.shape[1] < needed:
+        if known is None or not known[0].holds(needed, bins):
             if not self.run.claim(ScanScratch.n_bytes(size, needed, self._weight)):
                 return None
-            scratch = ScanScratch.of(size, needed, self._weight)
+            scratch = ScanScratch.of(size, needed, self._weight, bins)
             known = (scratch, np.empty((1024, kernels.HEAD + 4 * size), np.int64))
             self._scratch[slot, size] = known
         return known

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 
 Whole = NDArray[np.int64]
 
-WIDE = 100  # axes from which pairs are bounded by bits first
-FEW_ROWS = 4_096  # rows up to which axes of many values are bounded so, too
 FEW_BINS = 4  # bins of an axis whose values are all told apart
-COARSE = {256: 4, FEW_ROWS: 6}  # rows → bins of an axis of many values
 CAPACITY = 1 << 16  # pairs found in one call of a kernel
-TRIED = 64  # pairs counted at once, the best first, before the others are looked at again
 
 
 class Wide:
@@ -35,6 +31,7 @@ class Wide:
 
     def __init__(self, rows: TableRows, task: Task, layer: TableLayer) -> None:
         self._rows, self._task, self._layer = rows, task, layer
+        self._tuning = rows.run.switches.tuning
         self.eligible = np.array([self._bins_of(axis) > 0 for axis in layer.axes], bool)
         self._classes: list[BitAxes] | None = None
         self._packing = threading.Lock()
@@ -45,7 +42,7 @@ class Wide:
         groups = task.groups
         return (
             rows.run.switches.bits
-            and n_axes >= WIDE
+            and n_axes >= rows.run.switches.tuning.wide
             and len(groups.starts) == 3
             and groups.weights.size == 0
             and groups.starts[-1] * max(groups.plus.max(), groups.minus.max()) < 1 << 53
@@ -62,7 +59,7 @@ class Wide:
         if axis.lone.all() and axis.n_bins <= FEW_BINS:
             return axis.n_bins
         n_rows = column.n_rows
-        return next((bins for most, bins in COARSE.items() if n_rows <= most), 0)
+        return next((bins for most, bins in self._tuning.coarse if n_rows <= most), 0)
 
     @property
     def classes(self) -> list[BitAxes]:
@@ -179,7 +176,7 @@ class Wide:
 
     def _seed(self, step: Step) -> None:
         """Count the pairs of the axes that are best alone: a good rule early."""
-        axes = self._rows.layers.best_axes(self._task, self._layer, TRIED // 16)
+        axes = self._rows.layers.best_axes(self._task, self._layer, self._tuning.tried // 16)
         n = len(self._layer.axes)
         for a in axes:
             others = np.arange(n)
@@ -227,8 +224,8 @@ class Wide:
         found, bounds = found[kept][order], bounds[kept][order]
         while len(found) and not scan.run.halted():
             best = scan.run.best
-            rows.count_now(agenda, step, found[:TRIED])
-            found, bounds = found[TRIED:], bounds[TRIED:]
+            rows.count_now(agenda, step, found[: self._tuning.tried])
+            found, bounds = found[self._tuning.tried :], bounds[self._tuning.tried :]
             alive = bounds >= scan.need(task, 2)
             found, bounds = found[alive], bounds[alive]
             if scan.run.best == best:

@@ -30,7 +30,6 @@ from opdt.solution import StopReason
 Whole = NDArray[np.int64]
 Ranked = tuple[CodedRule, Measure]
 
-STEPS = 20  # searches that look for good prices
 HIGHEST = 8.0  # a price per row at most, where 1 takes all that the best row gains
 FINEST = 2**16  # units of a price that make one unit of gain
 # The part by which prices are lowered for the listing. At the very prices of the lowest bound whole
@@ -109,7 +108,7 @@ class WithinLimits:
         best: tuple[int, tuple[int, ...], int] | None = None
         seen = set()
         start: CodedRule | None = None
-        for _ in range(STEPS):
+        for _ in range(self._collector.switches.tuning.price_searches):
             fine, prices = self._rounded(wanted)
             if (fine, prices) in seen:
                 break
@@ -210,7 +209,7 @@ class WithinLimits:
         known = collector.lowest if self._known is None else self._known[1].gain
         store = Store(
             collector.order, 1, by_rows=True, least=value(known, 0, 0), least_gain=known,
-            value=value,
+            value=value, room=collector.switches.tuning.kept_blocks,
         )  # fmt: skip
         lister = collector.lister(values, scores.offset, store, self._row_limits)
         found = collector.fill(priced, store, lister)
