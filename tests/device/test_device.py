@@ -45,7 +45,8 @@ DEVICES = pytest.mark.parametrize("device", ["host", GPU])
 
 # Few bins and few rows at a time, so that small tables take every step.
 EAGER = DeviceTuning(
-    bins=((3,), (2, 4), (2, 3), (2,)), fetched_rows=3, least_rows=5, boxes=2, parts=2, sets=2, again=3,
+    bins=((3,), (2, 4), (2, 3), (2,)), fetched_rows=3, least_rows=5, boxes=2,
+    parts=2, sets=2, again=3,
 )  # fmt: skip
 
 
@@ -130,7 +131,7 @@ def random_parts(
     group_of, _ = group_classes(question.objective.labels, question.ratio, question.n_classes)
     sample = question.sample_keys()
     for size in (1, 2, 3):
-        layer = PartitionLayer.of(question, sample, size, 4)
+        layer = PartitionLayer.of(question, sample, size, 4, 6)
         sets = rng.integers(0, len(layer.axes), (5, size)).astype(np.int64)
         yield CountCells(layer.binnings, layer.extents, sets, group_of)
     boxes, edges = [], []
