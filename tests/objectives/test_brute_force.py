@@ -148,3 +148,9 @@ def test_the_best_rule_is_that_of_an_enumeration(name, seed):
 def test_the_best_rule_is_that_of_an_enumeration_on_thousands_of_tables(name):
     for seed in range(4000):
         CHECKS[name](seed)
+
+
+def test_the_best_mean_of_many_rows_is_found_by_prices(monkeypatch):
+    monkeypatch.setattr("opdt.engines.means.MANY_ROWS", 0)
+    for seed in range(25):
+        _best_mean(seed)

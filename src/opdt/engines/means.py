@@ -19,13 +19,25 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from opdt.engines.base import Engine
+from opdt.engines.base import Engine, Outcome, audit
 from opdt.errors import InputError
 from opdt.objectives.mean import MeanGains
 from opdt.problem import Problem
 from opdt.problem.evidence import evidence_of_rows
 from opdt.rules import Rule
-from opdt.solution import Budget, Clock, Progress, Solution, Statistics, Status, TracePoint, running
+from opdt.solution import (
+    Budget,
+    Clock,
+    Progress,
+    Solution,
+    Statistics,
+    Status,
+    StopReason,
+    TracePoint,
+    running,
+)
+
+MANY_ROWS = 20_000
 
 
 def best_mean(problem: Problem, engine: Engine, budget: Budget | Clock | None = None) -> Solution:
@@ -83,7 +95,7 @@ class MeanSearch:
         gains = self._gains.at(threshold)
         budget = self._left()
         if proven:
-            found = self._solver.solve(gains, budget=budget, start=self._rule)
+            found = self._best(gains, budget)
         else:
             found = self._solver.improve(self._rule, gains, budget=budget, proven=False)
         self._found, self._nodes = found, self._nodes + found.statistics.nodes
@@ -94,6 +106,23 @@ class MeanSearch:
             self._learn(threshold, found, gains)
         self._record()
         return self._mean != before
+
+    def _best(self, gains: MeanGains, budget: Budget) -> Solution:
+        """The best rule at a threshold, proven.
+
+        Counts of gains do not say how many rows there are, so that on many rows a search finds a
+        minimum coverage hard. There the engine is asked for the best within limits instead, which
+        puts a price on rows.
+        """
+        within = getattr(self._solver, "best_within", None)
+        if within is None or self._problem.table.n_rows < MANY_ROWS:
+            return self._solver.solve(gains, budget=budget, start=self._rule)
+        problem, clock = self._problem.with_objective(gains), running(budget)
+        found, stopped = within((), gains=gains, budget=clock)
+        rule = None if found is None else found[0]
+        bound = None if stopped is StopReason.FINISHED else problem.ceiling
+        outcome = Outcome(rule, bound, stopped_by=stopped)
+        return audit(self._engine.name, problem, outcome, clock.elapsed())
 
     def _keep(self, rule: Rule, *, decided: bool) -> None:
         """Keep the rule if its mean is better, or as good and `decided` between such rules."""
