@@ -86,6 +86,17 @@ def test_evidence_and_alternatives(trial, opdt):
     assert "events beyond expectation" in listed.stdout
 
 
+def test_paths(trial, opdt):
+    forbid = ("--forbid", "arm,drug,gain", *QUICK)
+    result = opdt("path", "trial.csv", *SURVIVAL, *forbid)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.split()[:2] == ["ratio", "covered"]
+    other = ("--propensity", "0.5", "--forbid", "arm,days,died", *QUICK)
+    result = opdt("path", "trial.csv", *UPLIFT, *other)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.split()[:2] == ["further", "cost"]
+
+
 def test_a_page_with_curves(trial, opdt):
     pytest.importorskip("jinja2")
     forbid = ("--forbid", "arm,drug,gain", *QUICK)

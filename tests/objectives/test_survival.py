@@ -20,6 +20,7 @@ from opdt import (
     permutation_test,
     stability,
     top_rules,
+    worth_path,
 )
 from opdt.objectives import read_objective
 from opdt.plot import survival as draw
@@ -213,3 +214,24 @@ def test_bad_arguments_are_refused() -> None:
     refuse("'ratio' must be a finite number above 0", ratio=0)
     with pytest.raises(InputError, match="'sample_weight' cannot be given beside Survival"):
         discover(ward(), objective=ASKED, sample_weight=np.ones(300))
+
+
+@pytest.mark.parametrize("direction", ["high", "low"])
+@pytest.mark.parametrize("score", ["log-rank", "martingale"])
+def test_the_path_has_the_best_rule_of_every_ratio(direction: str, score: str) -> None:
+    data = ward(100)
+    data["days"] = data["days"].round(-1)  # shared times
+    given = {"time": "days", "event": "died", "direction": direction, "score": score}
+    path = worth_path(data, objective=Survival(**given), max_depth=1)
+    assert path.complete
+    assert path[0].low == 0
+    assert path[-1].high == float("inf")
+    for ratio in (0.25, 1, 1.5, 3):
+        goal = Survival(**given, ratio=ratio)
+        best = discover(data, objective=goal, max_depth=1).value
+        (here,) = [each for each in path if each.low <= ratio < each.high]
+        worth = 0.0
+        if here.rule is not None:
+            gains = Problem.of(data, objective=goal).objective
+            worth = float(gains.values[here.rule.covers(data)].sum())  # type: ignore[attr-defined]
+        assert worth == pytest.approx(best, abs=1e-6)

@@ -25,6 +25,7 @@ from opdt import (
     permutation_test,
     stability,
     top_rules,
+    worth_path,
 )
 from opdt.objectives import read_objective
 
@@ -306,3 +307,19 @@ def test_bad_arguments_are_refused() -> None:
         discover(clinic(), objective=TRIAL, sample_weight=np.ones(400))
     with pytest.raises(InputError, match="'min_precision'"):
         discover(clinic(), objective=TRIAL, min_precision=0.5)
+
+
+def test_the_path_has_the_best_rule_of_every_cost() -> None:
+    given = {"treatment": "drug", "outcome": "gain", "propensity": 0.5, "folds": 2,
+             "outcome_learner": DummyRegressor()}  # fmt: skip
+    data = clinic(120)
+    path = worth_path(data, objective=Uplift(**given), max_depth=1)
+    assert path.complete
+    assert path.name == "further cost"
+    effects = [each.numbers["effect inside"] for each in path if each.rule is not None]
+    assert effects == sorted(effects)
+    for cost in (0, 0.5, 1.75, 4):
+        best = discover(data, objective=Uplift(cost=cost, **given), max_depth=1).value
+        (here,) = [each for each in path if each.low <= cost < each.high]
+        worth = here.covered * (here.numbers.get("effect inside", 0) - cost)
+        assert worth == pytest.approx(best, abs=1e-6)

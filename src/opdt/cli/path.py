@@ -63,8 +63,8 @@ ByWhat = Annotated[
     typer.Option(
         metavar="WHAT",
         help="'precision' for each minimum coverage (the default), 'coverage' for each minimum "
-        "precision, 'vi' for every price of an error, 'mean' for every threshold, or 'money' for "
-        "every price of the cost.",
+        "precision, 'vi' for every price of an error, 'mean' for every threshold, 'money' for "
+        "every price of the cost, 'uplift' for every further cost, or 'survival' for every ratio.",
         rich_help_panel=RANGE,
     ),
 ]
@@ -73,7 +73,7 @@ ByWhat = Annotated[
 @spread
 def path(
     data: opt.Data,
-    target: opt.Target,
+    target: opt.AnyTarget = None,
     *,
     w_max: LastPrice = None,
     frontier: Frontier = False,
@@ -86,6 +86,13 @@ def path(
     cost: opt.Cost = None,
     low: opt.Low = False,
     unit: opt.Unit = None,
+    treatment: opt.Treatment = None,
+    outcome: opt.Outcome = None,
+    treated: opt.TreatedArm = None,
+    propensity: opt.Propensity = None,
+    time: opt.TimeColumn = None,
+    event: opt.EventColumn = None,
+    score: opt.Score = None,
     rule: RuleOptions,
     columns: ColumnOptions,
     text: TextOptions,
@@ -104,7 +111,11 @@ def path(
     from opdt.cli.console import notes, show_columns, stderr, stdout
     from opdt.errors import InputError
 
-    aim = Aim(objective, None, label, paper, benefit, cost, None, low, unit)
+    aim = Aim(
+        objective, None, label, paper, benefit, cost, None, low, unit, treatment, outcome, treated,
+        propensity, time, event, score,
+    )  # fmt: skip
+    target = aim.target_of(target, "path")
     if aim.own is not None:
         for option, given in (("--frontier", frontier), ("--w-max", w_max), ("--plot", plot),
                               ("--test", more.test), ("--hold-out", more.hold_out)):  # fmt: skip
@@ -244,7 +255,7 @@ def _trace(
         return weight_path(table, w_max=w_max, budget=budget, **settings)
 
 
-def _verdicts(found: Found, unseen: Any, target: str) -> list[Verdict | None]:
+def _verdicts(found: Found, unseen: Any, target: str | None) -> list[Verdict | None]:
     """Whether the rows speak for each of the rules: those it was found on, and the unseen."""
     from opdt.analysis.intervals import holdout_report
     from opdt.verdict import judge

@@ -51,6 +51,8 @@ class Objective(ABC):
         something.
     needs_features : bool
         Whether `bind` looks at the features; if not, held-out rows need not be coded.
+    headline : tuple of str
+        Which numbers of an account lists of rules show; all where it is empty.
     """
 
     kind: ClassVar[str]
@@ -58,6 +60,7 @@ class Objective(ABC):
     reads: ClassVar[tuple[str, ...]] = ()
     counts_errors: ClassVar[bool] = True
     needs_features: ClassVar[bool] = False
+    headline: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def bind(self, rows: BoundRows) -> Gains:

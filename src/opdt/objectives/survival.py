@@ -70,6 +70,7 @@ class Survival(Objective):
     target: ClassVar[TargetKind] = TargetKind.NOTHING
     reads: ClassVar[tuple[str, ...]] = ("time", "event")
     counts_errors: ClassVar[bool] = False
+    headline: ClassVar[tuple[str, ...]] = ("events inside", "expected inside", "hazard ratio")
 
     time: Any
     event: Any

@@ -78,6 +78,7 @@ class Uplift(Objective):
     reads: ClassVar[tuple[str, ...]] = ("treatment", "outcome", "propensity", "cost")
     counts_errors: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True
+    headline: ClassVar[tuple[str, ...]] = ("effect inside", "effect outside")
 
     treatment: Any
     outcome: Any
