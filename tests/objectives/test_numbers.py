@@ -25,6 +25,7 @@ from opdt import (
     top_rules,
     worth_path,
 )
+from opdt.objectives.estimate import welch_p_value
 from opdt.report import report
 
 
@@ -172,3 +173,15 @@ def test_shares_of_classes_are_those_of_the_training_rows(stays):
         assert shares[part][0, 1] == pytest.approx((days > 6)[part].mean())
     with pytest.raises(InputError, match="use OPDTRegressor"):
         OPDTClassifier(objective=Mean()).fit(X, days)
+
+
+def test_the_test_of_held_out_rows_is_welchs():
+    from scipy.stats import ttest_ind
+
+    rng = np.random.default_rng(7)
+    one, other = rng.normal(1, 1, 12), rng.normal(0, 3, 30)
+    expected = ttest_ind(one, other, equal_var=False, alternative="greater").pvalue
+    assert welch_p_value(one, other) == pytest.approx(expected)
+    assert welch_p_value(one[:1], other) == 1
+    assert welch_p_value(np.ones(5), np.zeros(5)) == 1
+    assert welch_p_value(one, np.zeros(5)) < 0.05

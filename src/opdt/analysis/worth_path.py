@@ -232,7 +232,7 @@ class WorthSearch:
         a, b = self._a * gains.weights, self._b * gains.weights
         self._sums = a, b
         self._sizes = int(np.abs(a).sum()) + 1, int(b.sum()) + 1
-        if 2 * self._sizes[0] * self._sizes[1] >= MAX_TOTAL:
+        if 4 * self._sizes[0] * self._sizes[1] >= MAX_TOTAL:
             raise InputError(
                 "these numbers have too many digits for an exact path; round them, or their "
                 "weights."

@@ -63,7 +63,9 @@ class Aim:
         """The objective that is an object, from its options; None for those that a name says."""
         for kind, names in OPTIONS.items():
             for name in names:
-                if getattr(self, name) and kind != self.objective and not self._shares(name):
+                value = getattr(self, name)
+                given = value is not None and value is not False
+                if given and name not in OPTIONS.get(self.objective or "", ()):
                     raise InputError(
                         f"'--{name}' belongs to '--objective {kind}'; ask for that, or drop it."
                     )
@@ -79,10 +81,6 @@ class Aim:
             direction = "low" if self.low else "high"
             return Mean(threshold=self.threshold, direction=direction, unit=unit)
         return None
-
-    def _shares(self, name: str) -> bool:
-        """Whether the objective that is asked for has this option, too."""
-        return name in OPTIONS.get(self.objective or "", ())
 
     def problem(
         self, source: Source, target: str, table: Table, rule: RuleOptions, depth: int | None

@@ -184,6 +184,8 @@ def _write(path: Path, solution: Solution, n_rows: int, w: float) -> None:
         info["account"] = solution.account.to_dict()
     if not isinstance(solution.objective, str):
         del info["w"]
+        if solution.objective.rule_label is not None:  # rows have no classes
+            del info["precision"], info["errors"]
     if solution.plan is not None:
         info["columns"] = solution.plan.to_list()
     if str(path) == "-":

@@ -8,6 +8,7 @@ from opdt.cli.console import SearchProgress
 from opdt.cli.group import INTERRUPTED, NO_RULE
 from opdt.discovery import discover
 from opdt.problem import Problem
+from opdt.problem.arguments import resolve_objective
 from opdt.solution import Budget, Solution, StopReason
 
 
@@ -21,7 +22,8 @@ def solve(
     **settings: Any,
 ) -> Solution:
     """The solution of a table or of partitions, with a progress bar where that makes sense."""
-    objective = data.best_in if isinstance(data, Problem) else settings.get("objective", "vi")
+    asked = data.best_in if isinstance(data, Problem) else settings.get("objective", "vi")
+    objective, _ = resolve_objective(asked)
     with SearchProgress(objective) as progress:
         budget = Budget(time_limit=time_limit, n_jobs=n_jobs, progress=progress if bar else None)
         return discover(data, y, budget=budget, **settings)

@@ -19,6 +19,7 @@ from opdt.estimators.one_rule import OneRule
 from opdt.objectives import Mean
 from opdt.problem import Constraints
 from opdt.problem.arguments import StructureLike
+from opdt.rules.lazy import lazy_choice, lazy_kind
 from opdt.table import column_names
 from opdt.table.labels import check_weights
 
@@ -142,9 +143,12 @@ class OPDTRegressor(OneRule, RegressorMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The mean of the part that each row lies in, shape (n_rows,)."""
-        means = np.array([getattr(self, "outside_", 0.0), getattr(self, "inside_", 0.0)])
-        return means[self.covers(X).astype(np.intp)]
+        """The mean of the part that each row lies in, shape (n_rows,); lazy where `covers` is."""
+        fires = self.covers(X)
+        means = np.array([self.outside_, self.inside_])
+        if lazy_kind(X):
+            return lazy_choice(fires, means, "prediction")  # type: ignore[no-any-return]
+        return means[fires.astype(np.intp)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
