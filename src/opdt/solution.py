@@ -299,7 +299,8 @@ class Solution:
         very weights given, the value of any rule differs by at most this; 0 where none was rounded.
     objective : str or Objective
         What `value` and `bound` measure: "vi" (rows), "precision" (a share from 0 to 1),
-        "coverage" (rows of the rule's class), or the objective that was given.
+        "coverage" (rows of the rule's class), a measure such as "f1", or the objective that was
+        given.
     account : Account or None
         What the rule does on the training rows in the words of such an objective.
     evidence : Evidence or None

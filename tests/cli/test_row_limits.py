@@ -85,3 +85,15 @@ def test_what_cannot_be_asked_gets_a_sentence(opdt, refused, patients):
         opdt("alternatives", patients, "--target", "state", "--max-coverage", "20", "--w", "3"),
         "lists of rules do not take",
     )
+
+
+def test_a_report_says_the_limits(opdt, patients, tmp_path):
+    out = tmp_path / "report.html"
+    done = opdt(
+        "report", patients, "--target", "state", "--objective", "f1", "--label", "ill",
+        "--max-coverage", "20", "--parity", "region difference<=0.2", "-o", out, "--quiet",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    page = out.read_text()
+    assert "coverage by region: difference &lt;= 0.2" in page
+    assert "F1" in page

@@ -358,3 +358,10 @@ def test_tests_and_bootstraps_keep_the_limits():
     assert found.solution.rule == best.rule
     path = weight_path(X, y, **{k: v for k, v in asked.items() if k != "w"})
     assert all(piece.covered <= 12 for piece in path)
+
+
+def test_limits_in_words():
+    assert str(PerSegment("region", min_precision=0.8, max_errors=3)) == (
+        "in every region: precision >= 0.8, errors <= 3"
+    )
+    assert str(Parity("sex", of="recall", min_ratio=0.8)) == "recall by sex: ratio >= 0.8"

@@ -186,9 +186,10 @@ sample_weight, roles, missing
         Find the optimum of each permutation (`null_values`), not only whether it is a hit.
         Takes longer; the p-value is the same.
     objective : str or Objective
-        "vi", "precision" or "coverage", as in `discover`; the rule is the best one in it, and a
-        permutation is a hit if any rule is as good. With "precision" that is a rule which is more
-        precise, or as precise with at least as many rows of its class; there are no `null_values`.
+        "vi", "precision", "coverage" or a measure, as in `discover`; the rule is the best one in
+        it, and a permutation is a hit if any rule is as good. With "precision" that is a rule
+        which is more precise, or as precise with at least as many rows of its class; there are no
+        `null_values`.
         With an `Objective` it is what rows are worth that changes places between them.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.

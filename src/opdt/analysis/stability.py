@@ -227,8 +227,8 @@ sample_weight, roles, missing
     level : float
         Confidence level of the interval of each threshold, between 0 and 1.
     objective : str or Objective
-        "vi", "precision", "coverage" or an object, as in `discover`: what the rules are best in,
-        that of the data and those of the bootstraps.
+        "vi", "precision", "coverage", a measure or an object, as in `discover`: what the rules are
+        best in, that of the data and those of the bootstraps.
     progress : callable, optional
         Called with a `RepeatProgress` from time to time.
 

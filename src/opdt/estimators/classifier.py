@@ -53,7 +53,8 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         in bagging, voting and stacking.
     objective : str or Objective
         "vi"; "precision", the most precise rule of at least `min_coverage`; or "coverage", the rule
-        that covers the most rows of its class of all that have at least `min_precision`; or an
+        that covers the most rows of its class of all that have at least `min_precision`; a
+        measure such as "f1" (see [measures](guides/measures.md)); or an
         object for targets of classes, such as `Money(benefit="amount", cost=4)`.
     min_coverage, min_precision : float, optional
         As in `opdt.discover`.

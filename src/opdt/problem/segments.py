@@ -84,6 +84,19 @@ class PerSegment:
         ]
         return f"PerSegment({', '.join([repr(self.column), *said])})"
 
+    def __str__(self) -> str:
+        words = {
+            "min_precision": "precision >=",
+            "max_errors": "errors <=",
+            "max_coverage": "coverage <=",
+        }
+        said = [
+            f"{word} {getattr(self, name)}"
+            for name, word in words.items()
+            if getattr(self, name) is not None
+        ]
+        return f"in every {self.column}: {', '.join(said)}"
+
 
 @dataclass(frozen=True)
 class Parity:
@@ -137,6 +150,15 @@ class Parity:
             if getattr(self, name) is not None
         ]
         return f"Parity({', '.join([repr(self.column), f'of={self.of!r}', *said])})"
+
+    def __str__(self) -> str:
+        words = {"max_difference": "difference <=", "min_ratio": "ratio >="}
+        said = [
+            f"{word} {getattr(self, name)}"
+            for name, word in words.items()
+            if getattr(self, name) is not None
+        ]
+        return f"{self.of} by {self.column}: {', '.join(said)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -209,6 +209,9 @@ def _search(subject: Subject, *without: str) -> dict[str, Any]:
     return known
 
 
+SUMS = ("segments", "parities")  # of `Constraints`: each says itself in words
+
+
 def _demands(constraints: Any) -> list[tuple[str, str]]:
     if constraints is None:
         return []
@@ -222,7 +225,7 @@ def _demands(constraints: Any) -> list[tuple[str, str]]:
         if isinstance(value, Mapping):
             value = ", ".join(f"{name} {op}" for name, op in value.items())
         elif isinstance(value, tuple):
-            value = ", ".join(value)
+            value = "; ".join(map(str, value)) if field.name in SUMS else ", ".join(value)
         lines.append((field.name.replace("_", " "), str(value)))
     return lines
 
