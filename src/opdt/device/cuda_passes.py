@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import UNKNOWN, CountedCells, Passes, SetsAsked, SiftedBoxes
+from opdt.device.passes import UNKNOWN, CountedCells, DevicePasses, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion, keys_of
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.rays import Ray
@@ -124,7 +124,7 @@ class CudaCells(CountedCells):
         return own_cells.astype(np.int64)
 
 
-class CudaPasses(Passes):
+class CudaPasses(DevicePasses):
     """The rows of a table on the current CUDA device."""
 
     def __init__(self, question: TableQuestion, check: Callable[[], None] = lambda: None) -> None:
@@ -255,7 +255,7 @@ class CudaPasses(Passes):
     # -- parts of a pass -----------------------------------------------------------------------
 
     def count(self, part: CountCells) -> CountedCells:
-        """See `Passes`."""
+        """See `DevicePasses`."""
         import cupy
 
         n_sets, size = part.sets.shape
@@ -293,7 +293,7 @@ class CudaPasses(Passes):
         return CudaCells(self, part, cells)
 
     def sift(self, part: SiftBoxes) -> SiftedBoxes:
-        """See `Passes`."""
+        """See `DevicePasses`."""
         import cupy
 
         plan = self._plan(part.boxes, part)
@@ -319,7 +319,7 @@ class CudaPasses(Passes):
         return CudaBoxes(self, plan, first, sums)
 
     def fetch(self, part: FetchRows) -> Parts:
-        """See `Passes`."""
+        """See `DevicePasses`."""
         import cupy
 
         plan = self._plan(part.boxes)

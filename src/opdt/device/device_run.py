@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import CountedCells, Passes, SetsAsked, SiftedBoxes
+from opdt.device.passes import CountedCells, DevicePasses, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion
 from opdt.engines.search import SearchEngine, Switches
 from opdt.engines.search.agenda import Agenda, Entry, Stream
@@ -70,7 +70,7 @@ class DeviceRun(PartitionRun):
     def __init__(
         self,
         question: TableQuestion,
-        passes: Passes,
+        passes: DevicePasses,
         driver: DeviceDriver,
         switches: Switches,
         tuning: DeviceTuning,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from opdt.device.device_run import DeviceDriver, DeviceRun, DeviceTuning
 from opdt.device.host_passes import HostPasses
-from opdt.device.passes import Passes
+from opdt.device.passes import DevicePasses
 from opdt.device.table_question import TableQuestion
 from opdt.engines.base import Outcome
 from opdt.engines.search import SearchEngine
@@ -50,7 +50,7 @@ class DeviceSearch(SearchEngine):
         run.search()
         return _outcome(run)
 
-    def _open(self, question: TableQuestion) -> tuple[Passes, int]:
+    def _open(self, question: TableQuestion) -> tuple[DevicePasses, int]:
         if self.device == "host":
             return HostPasses(question), HOST_RESULT
         from opdt.device.cuda_passes import CudaPasses

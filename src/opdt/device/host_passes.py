@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import UNKNOWN, CountedCells, Passes, SetsAsked, SiftedBoxes
+from opdt.device.passes import UNKNOWN, CountedCells, DevicePasses, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion, keys_of
 from opdt.scale.keys import Coded
 from opdt.scale.passes import CountCells, FetchRows, PassPart, SiftBoxes, levels_of
@@ -99,7 +99,7 @@ def _tighter(cells: Whole) -> Whole:
     return cells
 
 
-class HostPasses(Passes):
+class HostPasses(DevicePasses):
     """The passes of `opdt.scale` over the codes of a table."""
 
     def __init__(self, question: TableQuestion) -> None:
@@ -110,15 +110,15 @@ class HostPasses(Passes):
         self._weights = objective.weights
 
     def count(self, part: CountCells) -> CountedCells:
-        """See `Passes`."""
+        """See `DevicePasses`."""
         return HostCells(part, self._result(part)["cells"])
 
     def sift(self, part: SiftBoxes) -> SiftedBoxes:
-        """See `Passes`."""
+        """See `DevicePasses`."""
         return HostBoxes(part, self._result(part))
 
     def fetch(self, part: FetchRows) -> Parts:
-        """See `Passes`."""
+        """See `DevicePasses`."""
         return self._result(part)
 
     def _result(self, part: PassPart) -> Parts:

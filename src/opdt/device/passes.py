@@ -64,7 +64,7 @@ class SiftedBoxes(ABC):
         """Mass, loss and rows of some boxes, as `SiftBoxes` has them."""
 
 
-class Passes(ABC):
+class DevicePasses(ABC):
     """The rows of a table, wherever they are, and what is asked of them in passes."""
 
     def answer(self, part: PassPart) -> Parts:

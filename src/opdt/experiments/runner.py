@@ -146,7 +146,7 @@ def _outcomes(
 
 
 def _in_this_process(waiting: Sequence[Cell]) -> Generator[tuple[Cell, CellOutcome], None, None]:
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1), _noticed_interrupt() as interrupted:
         for cell in waiting:
