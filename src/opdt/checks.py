@@ -36,21 +36,21 @@ def check_int(name: str, value: Any, least: int = 1, *, most: int | None = None)
     """A whole number of at least `least`, and of at most `most`."""
     if not is_whole(value) or value < least or (most is not None and value > most):
         wanted = f"an int >= {least}" if most is None else f"an int from {least} to {most}"
-        raise InputError(f"{_quoted(name)} must be {wanted}, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be {wanted}, got {value!r}.")
     return int(value)
 
 
 def check_int_or_none(name: str, value: Any, least: int = 1) -> int | None:
     """The same, or None."""
     if value is not None and (not is_whole(value) or value < least):
-        raise InputError(f"{_quoted(name)} must be an int >= {least} or None, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be an int >= {least} or None, got {value!r}.")
     return None if value is None else int(value)
 
 
 def check_number(name: str, value: Any, wanted: str, fits: Callable[[Any], bool]) -> Any:
     """A number that fits, as it was given; `wanted` says in words what does."""
     if not is_number(value) or not fits(value):
-        raise InputError(f"{_quoted(name)} must be {wanted}, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be {wanted}, got {value!r}.")
     return value
 
 
@@ -67,7 +67,7 @@ def check_share_or_end(name: str, value: Any) -> float:
 def check_bool(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, bool):
-        raise InputError(f"{_quoted(name)} must be True or False, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be True or False, got {value!r}.")
     return value
 
 
@@ -76,7 +76,7 @@ def check_choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         *others, last = map(repr, allowed)
         words = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{_quoted(name)} must be {words}, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be {words}, got {value!r}.")
     return value
 
 
@@ -84,23 +84,24 @@ def check_kind(name: str, value: Any, kind: type[Kind], wanted: str, cure: str =
     """An object of a class; `wanted` says in words of which, and `cure` what to do."""
     if not isinstance(value, kind):
         said = f"; {cure}" if cure else ""
-        raise InputError(f"{_quoted(name)} must be {wanted}, got {type(value).__name__}{said}.")
+        raise InputError(f"{quoted(name)} must be {wanted}, got {type(value).__name__}{said}.")
     return value
 
 
 def check_text(name: str, value: Any) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise InputError(f"{_quoted(name)} must be a text, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be a text, got {value!r}.")
     return value
 
 
 def check_list(name: str, value: Any, wanted: str = "a list") -> list[Any]:
     """What a list or another series of values holds; a text or a mapping is none."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise InputError(f"{_quoted(name)} must be {wanted}, got {value!r}.")
+        raise InputError(f"{quoted(name)} must be {wanted}, got {value!r}.")
     return list(value)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in quotes, unless it has its own."""
     return name if "'" in name else f"'{name}'"

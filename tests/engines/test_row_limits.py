@@ -300,7 +300,7 @@ def test_bad_limits_get_a_sentence():
         PerSegment("region")
     with pytest.raises(InputError, match=r"'of' must be 'coverage' or 'recall', got 'errors'"):
         Parity("region", of="errors", max_difference=0.1)
-    with pytest.raises(InputError, match=r"'min_precision of 'n'' must be a share"):
+    with pytest.raises(InputError, match=r"'min_precision' of 'n' must be a share"):
         PerSegment("region", min_precision={"n": 2})
     refused("'reigon'.*region", segments=[PerSegment("reigon", max_errors=1)])
     refused(

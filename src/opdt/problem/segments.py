@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.checks import check_choice, check_number, is_finite
+from opdt.checks import check_choice, check_number, is_finite, quoted
 from opdt.errors import InputError
 from opdt.objectives.gains import as_written
 
@@ -69,7 +69,7 @@ class PerSegment:
             if isinstance(given, Mapping):
                 object.__setattr__(self, name, dict(given))
                 for segment, limit in given.items():
-                    check(f"{name} of {segment!r}", limit)
+                    check(f"'{name}' of {segment!r}", limit)
             elif given is not None:
                 check(name, given)
         if self.min_precision is self.max_errors is self.max_coverage is None:
@@ -180,12 +180,12 @@ def check_coverage(name: str, value: Any) -> None:
     """Refuse what is neither a number of rows nor a share."""
     if not is_finite(value) or value < 0:
         raise InputError(
-            f"'{name}' must be a number of rows (int) or a share of them (float from 0 to 1), "
+            f"{quoted(name)} must be a number of rows (int) or a share of them (float from 0 to 1), "
             f"got {value!r}."
         )
     if not isinstance(value, Integral) and value > 1:
         raise InputError(
-            f"'{name}' as a float is a share from 0 to 1, got {value!r}; give a number of rows as "
+            f"{quoted(name)} as a float is a share from 0 to 1, got {value!r}; give a number of rows as "
             "an int."
         )
 

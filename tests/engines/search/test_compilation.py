@@ -159,6 +159,7 @@ def test_compiling_is_announced_once_and_only_when_it_happens(tmp_path: Path) ->
 
 
 def test_ctrl_c_waits_until_numba_is_loaded() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark has one of its own
     seen = []
 
     def interrupted() -> None:
@@ -172,6 +173,7 @@ def test_ctrl_c_waits_until_numba_is_loaded() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     jit.load_numba.cache_clear()
     jit.load_numba()  # again and again, nothing is lost
+    signal.signal(signal.SIGINT, before)
 
 
 def test_threads_that_start_at_once_load_numba_once() -> None:
