@@ -180,13 +180,13 @@ def check_coverage(name: str, value: Any) -> None:
     """Refuse what is neither a number of rows nor a share."""
     if not is_finite(value) or value < 0:
         raise InputError(
-            f"{quoted(name)} must be a number of rows (int) or a share of them (float from 0 to 1), "
-            f"got {value!r}."
+            f"{quoted(name)} must be a number of rows (int) or a share of them (float from 0 to "
+            f"1), got {value!r}."
         )
     if not isinstance(value, Integral) and value > 1:
         raise InputError(
-            f"{quoted(name)} as a float is a share from 0 to 1, got {value!r}; give a number of rows as "
-            "an int."
+            f"{quoted(name)} as a float is a share from 0 to 1, got {value!r}; give a number of "
+            "rows as an int."
         )
 
 
