@@ -104,7 +104,7 @@ def rivals_grid(records: Sequence[Record]) -> Grid:
             (
                 f"{r['rival']} {r['version']}",
                 str(r["depth"]),
-                r["target"] or "both",
+                r["label"] or "both",
                 short(r["ours"]),
                 short(r["ours_one_thread"]),
                 more + short(r["theirs"] if r["finished"] else r["limit"]),
