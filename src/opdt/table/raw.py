@@ -116,7 +116,7 @@ def from_objects(values: NDArray[Any], what: str) -> Raw:
             f"{what} is complex: Complex data not supported; pass real and imaginary parts apart."
         )
     if all(issubclass(t, dt.timedelta | np.timedelta64) for t in types):
-        blank = np.timedelta64("NaT")
+        blank = np.timedelta64("NaT", "s")
         cells = [blank if v is None or v != v else np.timedelta64(v) for v in values.tolist()]
         return _seconds(np.array(cells))
     if missing is not None:

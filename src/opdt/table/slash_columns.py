@@ -58,7 +58,7 @@ class SlashColumn(NamedTuple):
         start = _month(self.year, month).astype("datetime64[us]")
         days = (day - 1) * np.timedelta64(1, "D").astype("timedelta64[us]")
         ticks = start + days + self.clock.astype("timedelta64[us]")
-        return pa.array(np.append(ticks, np.datetime64("NaT"))[self.at], pa.timestamp("us"))
+        return pa.array(np.append(ticks, np.datetime64("NaT", "us"))[self.at], pa.timestamp("us"))
 
 
 def _is_date(day: Whole, month: Whole, year: Whole) -> NDArray[np.bool_]:
