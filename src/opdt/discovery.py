@@ -181,10 +181,10 @@ def discover(
 
 def _most(objective: str | Objective, n_rows: int, sample_weight: Any) -> float:
     """What no rule is worth more than, before anything is coded: all rows, or their weights."""
-    if not isinstance(objective, str) or objective in ("chi2", "odds_ratio", "lift"):
+    if not isinstance(objective, str):
         return math.inf
-    if measure_named(objective) is not None:
-        return 1.0
+    if (measure := measure_named(objective)) is not None:
+        return measure.most
     if objective == "precision":
         return 1.0
     weights = check_weights(sample_weight, n_rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,7 +14,7 @@ from engines.search.support import ORACLE, examples, switches
 from opdt.device.device_run import DeviceTuning
 from opdt.device.device_search import DeviceSearch
 from opdt.device.host_passes import HostPasses
-from opdt.device.passes import SetsAsked
+from opdt.device.passes import CountedCells, SetsAsked
 from opdt.device.table_question import TableQuestion
 from opdt.engines.search import Switches
 from opdt.engines.search.boxes import Box
@@ -70,6 +71,27 @@ def test_small_problems(device: str, emphasis: str) -> None:
         agree(problem, DeviceSearch(device=device, switches=chosen, tuning=EAGER))
 
     agrees()
+
+
+def test_a_pass_is_ended_by_a_limit_with_a_true_bound() -> None:
+    rng = np.random.default_rng(3)
+    X = {name: rng.normal(size=3_000).round(2) for name in "abc"}
+    problem = Problem.of(X, (X["a"] > 0.5) & (rng.random(3_000) < 0.8), w=3, max_depth=2)
+    cancel = threading.Event()
+    engine = DeviceSearch(device="host", tuning=EAGER)
+    best = engine.solve(problem)
+    assert best.status == "optimal"
+
+    class Counted(HostPasses):
+        def count(self, part: CountCells) -> CountedCells:
+            cancel.set()  # in the middle of the first pass
+            return super().count(part)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DeviceSearch, "_open", lambda self, question: Counted(question))
+        found = engine.solve(problem, Budget(cancel=cancel))
+    assert found.stopped_by == "cancelled"
+    assert found.value <= best.value <= found.bound
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ may hold the best rule, and the few undecided rows of boxes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -127,10 +127,9 @@ class CudaCells(CountedCells):
 class CudaPasses(DevicePasses):
     """The rows of a table on the current CUDA device."""
 
-    def __init__(self, question: TableQuestion, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, question: TableQuestion) -> None:
         import cupy
 
-        self._check = check
         table, objective = question.problem.table, question.objective
         self._rays = question.prepared.rays.rays
         used = sorted({ray.feature for ray in self._rays})
@@ -199,7 +198,7 @@ class CudaPasses(DevicePasses):
 
         missing = np.iinfo(self._code).max
         for block in self._blocks:
-            self._check()
+            self.check()
             if block.codes is None:
                 block.codes = cupy.empty((len(self._columns), block.n_rows), self._code)
             rows = None
@@ -289,7 +288,7 @@ class CudaPasses(DevicePasses):
                 )  # fmt: skip
                 if last < n_sets:
                     cupy.cuda.get_current_stream().synchronize()
-                    self._check()
+                    self.check()
         return CudaCells(self, part, cells)
 
     def sift(self, part: SiftBoxes) -> SiftedBoxes:

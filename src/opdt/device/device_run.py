@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from opdt.device.passes import CountedCells, DevicePasses, SetsAsked, SiftedBoxes
 from opdt.device.table_question import TableQuestion
-from opdt.engines.search import SearchEngine, Switches
+from opdt.engines.search import Switches
 from opdt.engines.search.agenda import Agenda, Entry, Stream
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.rows import Count
 from opdt.engines.search.scan import Scan
-from opdt.problem import CodedCondition, CodedRule
+from opdt.engines.search.seeding import good_rules
+from opdt.problem import CodedRule
 from opdt.problem.coded import simplify
 from opdt.rules import Op
 from opdt.scale.cutting import bins_of, even_edges
@@ -26,7 +27,7 @@ from opdt.scale.partition_rows import Block, PartitionRows
 from opdt.scale.partition_run import Found, PartitionRun
 from opdt.scale.passes import CountCells, PassPart, SiftBoxes
 from opdt.scale.scanner import Parts
-from opdt.solution import Budget, Clock, StopReason
+from opdt.solution import Clock
 
 Whole = NDArray[np.int64]
 
@@ -67,6 +68,8 @@ class DeviceDriver(Driver):
 class DeviceRun(PartitionRun):
     """One search over the rows of a device."""
 
+    question: TableQuestion
+
     def __init__(
         self,
         question: TableQuestion,
@@ -76,8 +79,8 @@ class DeviceRun(PartitionRun):
         tuning: DeviceTuning,
     ) -> None:
         super().__init__(question, driver, switches)
-        self.tuning = tuning
-        self.table_question, self._passes = question, passes
+        self.tuning, self._passes = tuning, passes
+        passes.check = driver.check
 
     @cached_property
     def method(self) -> Scan:
@@ -91,16 +94,13 @@ class DeviceRun(PartitionRun):
         return [self._passes.answer(part) for part in parts]
 
     def coded(self, found: Found) -> CodedRule:
-        """A rule of the problem."""
+        """A rule of the problem; levels on `<` are negative codes, positions count from the end."""
+        rays = self.prepared.rays
         conditions = []
         for index, at in zip(found.rays, found.spots, strict=True):
-            ray = self.rays[index]
-            if ray.op is Op.GE:
-                conditions.append(CodedCondition(ray.feature, ray.op, at))
-            elif ray.op is Op.LT:
-                conditions.append(CodedCondition(ray.feature, ray.op, 1 - at))
-            else:
-                conditions.append(CodedCondition(ray.feature, ray.op, ray.code, ray.levels))
+            ray = rays.rays[index]
+            from_end = rays.n_values(ray) - 1 if ray.op is Op.LT else 0
+            conditions.append(rays.condition(index, at + from_end))
         return CodedRule(simplify(tuple(conditions)), found.label)
 
     def box_of(self, rule: CodedRule) -> Box | None:
@@ -142,17 +142,9 @@ class DeviceRows(PartitionRows):
         size = min(tuning.seed_rows, self.n_rows // 5)
         if size < tuning.least_rows:
             return
-        small = run.table_question.sample_problem(size)
-        limits = run.clock.budget
-        seconds = min(tuning.seed_seconds, max(0.0, run.clock.remaining() / 10))
-        solution = SearchEngine().solve(
-            small, Budget(time_limit=seconds, n_jobs=limits.n_jobs, cancel=limits.cancel)
-        )
-        if solution.stopped_by is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt
-        rules = [solution.rule, *(point.rule for point in reversed(solution.trace))]
-        known = [rule for rule in dict.fromkeys(rules) if rule is not None][: tuning.seeds]
-        boxes = [run.box_of(run.problem.lower(rule)) for rule in known]
+        small = run.question.sample_problem(size)
+        rules = good_rules(small, run.clock, tuning.seed_seconds, tuning.seeds)
+        boxes = [run.box_of(run.problem.lower(rule)) for rule in rules]
         self._seeds = tuple(box for box in boxes if box is not None)
 
     def _stage(self, entry: Stream | Count) -> int:

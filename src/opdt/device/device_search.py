@@ -18,7 +18,6 @@ from opdt.scale.driver import Stopped
 from opdt.solution import Clock, StopReason
 
 MOST_CLASSES = 255
-HOST_RESULT = 1 << 26  # bytes of the counts of a pass on this machine
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,18 @@ class DeviceSearch(SearchEngine):
         if not vi or len(problem.table.classes) > MOST_CLASSES:
             return super()._solve(problem, clock)
         question = TableQuestion(problem, Prepared(problem))
-        passes, result_bytes = self._open(question)
-        driver = DeviceDriver(clock, result_bytes)
+        passes = self._open(question)
+        driver = DeviceDriver(clock, passes.result_bytes)
         run = DeviceRun(question, passes, driver, self.switches, self.tuning)
         run.search()
         return _outcome(run)
 
-    def _open(self, question: TableQuestion) -> tuple[DevicePasses, int]:
+    def _open(self, question: TableQuestion) -> DevicePasses:
         if self.device == "host":
-            return HostPasses(question), HOST_RESULT
+            return HostPasses(question)
         from opdt.device.cuda_passes import CudaPasses
 
-        passes = CudaPasses(question)
-        return passes, passes.result_bytes
+        return CudaPasses(question)
 
 
 def _outcome(run: DeviceRun) -> Outcome:

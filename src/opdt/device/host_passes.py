@@ -102,6 +102,8 @@ def _tighter(cells: Whole) -> Whole:
 class HostPasses(DevicePasses):
     """The passes of `opdt.scale` over the codes of a table."""
 
+    result_bytes = 1 << 26
+
     def __init__(self, question: TableQuestion) -> None:
         self._rays = question.prepared.rays.rays
         table, objective = question.problem.table, question.objective
@@ -122,6 +124,7 @@ class HostPasses(DevicePasses):
         return self._result(part)
 
     def _result(self, part: PassPart) -> Parts:
+        self.check()
         coded = Coded(self._keys, self._classes, self._weights)
         rays = sorted(part.rays)
         levels = np.empty((len(rays), coded.n_rows), np.int64)

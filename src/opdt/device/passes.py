@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,18 @@ class SiftedBoxes(ABC):
 
 
 class DevicePasses(ABC):
-    """The rows of a table, wherever they are, and what is asked of them in passes."""
+    """The rows of a table, wherever they are, and what is asked of them in passes.
+
+    Attributes
+    ----------
+    result_bytes : int
+        Bytes that the counts of a pass may take where they are made.
+    check : callable
+        Asked from time to time during a pass; what it raises ends the pass.
+    """
+
+    result_bytes: int
+    check: Callable[[], None] = staticmethod(lambda: None)
 
     def answer(self, part: PassPart) -> Parts:
         """The result of a part of a pass on all rows; of counts, `CountedCells`."""

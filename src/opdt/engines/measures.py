@@ -40,7 +40,7 @@ from opdt.engines.base import Engine
 from opdt.engines.precision import most_precise
 from opdt.engines.prices import EMPTY, MAX_UNITS, Line, Pricer
 from opdt.errors import EngineFailure
-from opdt.objectives.measures import ClassTotals, FBeta, QualityMeasure, measure_named
+from opdt.objectives.measures import ClassTotals, FBeta, LineMeasure, QualityMeasure, measure_named
 from opdt.problem import Problem
 from opdt.rules import Rule
 from opdt.solution import (
@@ -233,7 +233,7 @@ class ClassSide:
 
     def _is_settled(self, best: Fraction | None) -> bool:
         """Whether ties with a rule of score `best` are decided already, or not worth it."""
-        if best is None or not self.measure.has_lines:
+        if best is None or not isinstance(self.measure, LineMeasure):
             return best == self.measure.nothing
         slope = self.measure.slope_of(best, self.totals)
         return any(cut.slope == slope for cut in self._cuts)
@@ -269,7 +269,7 @@ class ClassSide:
     def price(self, corner: Corner, best: Fraction | None) -> Fraction:
         """The price at which to solve next, to cut a corner off; `best` is the score so far."""
         if (
-            self.measure.has_lines
+            isinstance(self.measure, LineMeasure)
             and best is not None
             and (self._cuts or best > self.measure.nothing)
         ):
@@ -300,7 +300,7 @@ class ClassSide:
         if line is None or self._score(_point(line)) <= self.measure.nothing:
             return self._chance
         errors, correct = _point(line)
-        if self.measure.has_lines:
+        if isinstance(self.measure, LineMeasure):
             return self.measure.slope(correct, errors, self.totals)
         slope = self.measure.slope(correct, errors, self.totals).limit_denominator(FINEST)
         return min(slope, Fraction(self.pricer.total))

@@ -82,8 +82,8 @@ class QualityMeasure(ABC):
 
     name: str
     title: str  # in a sentence: "F1 0.62"
-    has_lines: bool = False  # whether rules of one score lie on a line
     nothing: Fraction = Fraction(0)  # the score of covering nothing
+    most: float = 1.0  # a value that none exceeds, whatever the table
 
     @abstractmethod
     def score(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
@@ -92,10 +92,6 @@ class QualityMeasure(ABC):
     @abstractmethod
     def slope(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
         """How many correct rows make up for one error, at a point where the score is positive."""
-
-    def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
-        """The same for all points of a score, where these lie on a line."""
-        raise NotImplementedError
 
     @property
     def words(self) -> Words:
@@ -123,12 +119,19 @@ class QualityMeasure(ABC):
         return math.inf if change else 0.0
 
 
-class _Linear(QualityMeasure):
-    has_lines = True
+class LineMeasure(QualityMeasure):
+    """A measure whose rules of one score lie on a line."""
+
+    @abstractmethod
+    def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
+        """How many correct rows make up for one error, at all points of a score."""
 
     def slope(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
-        return self.slope_of(Fraction(0), totals)
+        """That of the line through the point."""
+        return self.slope_of(self.score(correct, errors, totals), totals)
 
+
+class _Linear(LineMeasure):
     def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
         return Fraction(totals.positives, max(1, totals.negatives))
 
@@ -166,12 +169,10 @@ class Youden(_Linear):
 
 
 @dataclass(frozen=True)
-class FBeta(QualityMeasure):
+class FBeta(LineMeasure):
     """F_β: the harmonic mean of precision and recall, recall counting β² times as much."""
 
     beta: Fraction
-
-    has_lines = True
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -188,10 +189,6 @@ class FBeta(QualityMeasure):
         square = self.beta**2
         below = square * totals.positives + correct + errors
         return (1 + square) * correct / below if below else Fraction(0)
-
-    def slope(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
-        """That of the line through the point."""
-        return self.slope_of(self.score(correct, errors, totals), totals)
 
     def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
         """(1 + β²) c - t (β² P + c + e) is constant along c = t e / (1 + β² - t)."""
@@ -210,6 +207,7 @@ class ChiSquare(QualityMeasure):
     """Pearson's χ² of the rule and its class, for rules that find the class more often."""
 
     name, title = "chi2", "chi²"
+    most = math.inf
 
     def score(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
         """T D² / (P N n (T - n)), 0 unless D > 0."""
@@ -237,6 +235,7 @@ class GiniGain(ChiSquare):
     """By how much the rule lowers the Gini impurity of its class against the others."""
 
     name, title = "gini", "Gini gain"
+    most = 1.0
 
     def _factor(self, totals: ClassTotals) -> Fraction:
         return Fraction(2, totals.total**2)
@@ -246,6 +245,7 @@ class Matthews(ChiSquare):
     """Matthews' correlation coefficient of the rule and its class."""
 
     name, title = "mcc", "MCC"
+    most = 1.0
 
     def _factor(self, totals: ClassTotals) -> Fraction:
         return Fraction(1, max(1, totals.positives * totals.negatives))
@@ -263,6 +263,7 @@ class OddsRatio(QualityMeasure):
     """The odds of the class inside the rule over those outside, one average row added to each."""
 
     name, title = "odds_ratio", "odds ratio"
+    most = math.inf
     nothing = Fraction(1)
 
     def score(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
@@ -291,20 +292,16 @@ class OddsRatio(QualityMeasure):
         return correct + one, errors + other, p - correct + one, n - errors + other
 
 
-class Lift(QualityMeasure):
+class Lift(LineMeasure):
     """How many times as often the class occurs inside the rule as in all rows."""
 
     name, title = "lift", "lift"
-    has_lines = True
+    most = math.inf
 
     def score(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
         """(c / n) / (P / T)."""
         below = (correct + errors) * totals.positives
         return Fraction(correct * totals.total) / below if below else Fraction(0)
-
-    def slope(self, correct: Fraction, errors: Fraction, totals: ClassTotals) -> Fraction:
-        """That of the line through the point."""
-        return self.slope_of(self.score(correct, errors, totals), totals)
 
     def slope_of(self, score: Fraction, totals: ClassTotals) -> Fraction:
         """The line of one precision; of rules without errors, a slope above all others."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from opdt.engines.search import SearchEngine
 from opdt.engines.search.boxes import Box
+from opdt.engines.search.seeding import good_rules
 from opdt.rules import Condition, Op, Rule
 from opdt.scale.keys import key_of
 from opdt.scale.partition_run import PartitionRun
-from opdt.solution import Budget
 
 SECONDS = 10.0  # that this may take
 N_SEEDS = 9
@@ -18,13 +17,8 @@ def seeds(run: PartitionRun) -> tuple[Box, ...]:
     problem = run.question.sample_problem(run.switches.tuning.sample_rows)
     if problem is None:
         return ()
-    clock = run.driver.clock
-    seconds = min(SECONDS, max(0.0, clock.remaining() / 10))
-    solution = SearchEngine().solve(
-        problem, Budget(time_limit=seconds, n_jobs=clock.budget.n_jobs, cancel=clock.budget.cancel)
-    )
-    rules = [solution.rule, *(point.rule for point in reversed(solution.trace))]
-    boxes = [_box_of(run, rule) for rule in dict.fromkeys(rules[:N_SEEDS]) if rule is not None]
+    rules = good_rules(problem, run.driver.clock, SECONDS, N_SEEDS)
+    boxes = [_box_of(run, rule) for rule in rules]
     return tuple(box for box in boxes if box is not None)
 
 

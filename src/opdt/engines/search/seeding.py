@@ -16,6 +16,7 @@ from opdt.engines.search.records import PARTS
 from opdt.engines.search.scores import Scores
 from opdt.engines.search.tuning import Switches
 from opdt.problem import Problem, VolumeImpurity
+from opdt.rules import Rule
 from opdt.solution import Budget, Clock, StopReason
 
 if TYPE_CHECKING:
@@ -70,24 +71,34 @@ N_RULES = 8  # rules of the sample that are tried on all rows
 
 def sample_rules(run: Run) -> None:
     """Offer, for a large table, the best rules of a sample of its rows."""
-    from opdt.engines.search.engine import SearchEngine
 
     problem = run.problem
     n_rows = problem.table.n_rows
     size = min(SAMPLE, n_rows // 5)
     if size < LEAST_SAMPLE:
         return
-    seconds = min(SAMPLE_SECONDS, 0.1 * max(0.0, run.clock.remaining()))
-    cancel = run.clock.budget.cancel
-    budget = Budget(time_limit=seconds, n_jobs=run.clock.budget.n_jobs, cancel=cancel)
     switches = replace(run.switches, seeding=False)
-    solution = SearchEngine(switches=switches).solve(sample_of(problem, size, MARGIN), budget)
+    small = sample_of(problem, size, MARGIN)
+    for rule in good_rules(small, run.clock, SAMPLE_SECONDS, N_RULES, switches):
+        run.take_start(problem.lower(rule))
+
+
+def good_rules(
+    sample: Problem, clock: Clock, seconds: float, number: int, switches: Switches | None = None
+) -> list[Rule]:
+    """The best rules of a sample, found within so many seconds or a tenth of the time left."""
+    from opdt.engines.search.engine import SearchEngine
+
+    budget = Budget(
+        time_limit=min(seconds, max(0.0, clock.remaining() / 10)),
+        n_jobs=clock.budget.n_jobs,
+        cancel=clock.budget.cancel,
+    )
+    solution = SearchEngine(switches=switches or Switches()).solve(sample, budget)
     if solution.stopped_by is StopReason.INTERRUPTED:
         raise KeyboardInterrupt  # it was meant for the whole search
-    found = [solution.rule, *(point.rule for point in reversed(solution.trace))]
-    for rule in list(dict.fromkeys(found))[:N_RULES]:
-        if rule is not None:
-            run.take_start(problem.lower(rule))
+    found = dict.fromkeys([solution.rule, *(point.rule for point in reversed(solution.trace))])
+    return [rule for rule in found if rule is not None][:number]
 
 
 def sample_prices(run: Run) -> dict[int, UnitPrice]:
