@@ -336,6 +336,27 @@ def test_what_goes_wrong_inside_scips_events_is_raised(
         MIPEngine(solver="scip", warm_start=False).solve(easy)
 
 
+def test_a_stop_that_scip_refuses_between_two_stages_is_no_failure(
+    easy: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyscipopt")
+    stages: list[str] = []
+    solve = scip.ScipRun.solve
+
+    def stop_without_a_problem(run: scip.ScipRun) -> SolverAnswer:
+        answer = solve(run)
+        run._scip.freeProb()  # as refusing as the moments between two stages
+        with pytest.raises(Exception, match="cannot be called at this time"):
+            run._scip.interruptSolve()
+        stages.append(run._scip.getStageName())
+        run.interrupt()
+        return answer
+
+    monkeypatch.setattr(scip.ScipRun, "solve", stop_without_a_problem)
+    assert MIPEngine(solver="scip", warm_start=False).solve(easy).value == 3
+    assert stages == ["INIT"]
+
+
 # -- a solver that is wrong ----------------------------------------------------------------------
 
 

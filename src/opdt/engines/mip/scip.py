@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from importlib import import_module
 from typing import Any
 
@@ -72,8 +73,13 @@ class ScipRun:
         return SolverAnswer(x, bound, int(scip.getNTotalNodes()), stopped)
 
     def interrupt(self) -> None:
-        """Ask SCIP to stop."""
-        self._scip.interruptSolve()
+        """Ask SCIP to stop.
+
+        Between two of its stages SCIP refuses to be asked, with a bare `Exception`. Whoever
+        asks does so again and again until the run has ended, so that a refusal is no failure.
+        """
+        with contextlib.suppress(Exception):
+            self._scip.interruptSolve()
 
     def _point(self) -> Floats:
         scip = self._scip
