@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdt import verify
 from opdt.certificates.claims import (
@@ -22,11 +22,12 @@ from opdt.certificates.claims import (
     describe_problem,
     free_name,
     kind_of,
-    weights_of,
+    price,
+    units_of,
 )
 from opdt.certificates.cuts import cut_positions
 from opdt.certificates.scanning import find_open_sets
-from opdt.errors import EngineFailure
+from opdt.errors import EngineFailure, InputError
 from opdt.problem import Problem
 from opdt.solution import Solution
 
@@ -65,7 +66,12 @@ class Certificate:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
         """Read it from a file."""
-        return cls(verify.read_certificate(path))
+        try:
+            return cls(json.loads(gzip.decompress(Path(path).read_bytes())))
+        except FileNotFoundError:
+            raise InputError(f"there is no certificate {str(path)!r}.") from None
+        except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+            raise InputError(f"{str(path)!r} is no certificate: {error}.") from None
 
     def verify(self, problem: Problem) -> str:
         """Let the independent checker count everything on the rows of a problem's table.
@@ -74,7 +80,7 @@ class Certificate:
         """
         target = self.data["problem"]["target"]
         cells = cells_of(problem, target)
-        return verify.verify(self.data, cells, weights_of(problem))
+        return str(verify.verify(self.data, cells, units_of(problem)))
 
 
 def certify(problem: Problem, solution: Solution, *, target: str = TARGET) -> Certificate:
@@ -111,7 +117,8 @@ class CertificateMaker:
     def __init__(self, problem: Problem, solution: Solution, target: str) -> None:
         self.unsettled: list[str] = []
         self._target = free_name(target, problem.table.names)
-        self._described = describe_problem(problem, self._target)
+        priced = price(problem, solution)
+        self._described = describe_problem(problem, self._target, priced)
         cells = cells_of(problem, self._target)
         self._columns = [
             verify.RawColumn(column.name, kind_of(column), cells[column.name])
@@ -120,7 +127,7 @@ class CertificateMaker:
         self._classes = verify.RawColumn(self._target, "level", cells[self._target])
         self._units = problem.objective.weights
         self._rules = verify.AllowedRules(self._described, self._columns)
-        self._claim = describe_claim(problem, solution, self._rules)
+        self._claim = describe_claim(problem, solution, priced, self._rules)
 
     def make(self) -> Certificate:
         """Settle all rules, cutting wherever the bound is not enough."""
@@ -192,8 +199,9 @@ class _MadeArgument(verify.Argument):
         """Cut the box and go on, or note the single rule that it holds."""
         free = sum(low < high for low, high in ranges)
         if free == 0:
-            on = zip(axes, ranges, strict=True)
-            self.unsettled.append(" and ".join(self.rules.axes[a].say(low) for a, (low, _) in on))
+            on = [(self.rules.axes[a], low) for a, (low, _) in zip(axes, ranges, strict=True)]
+            said = (f"{axis.column.name!r} {axis.op} at position {low}" for axis, low in on)
+            self.unsettled.append(" and ".join(said) or "the rule without conditions")
             return
         limit = max(_FEWEST_CUTS, int(_BOX_CELLS ** (1 / free)))
         cuts = self._cut(axes, ranges, limit)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import combinations_with_replacement, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +20,29 @@ from opdt.rules import Condition, Op, Rule
 from opdt.solution import Solution, Status
 from opdt.table import Column, Kind
 
+CERTIFIED = ("vi", "coverage", "precision")
 TARGET = "target"  # what the column of the classes is called where it has no name
 
-# What may be done to a column that reading a CSV file does as well.
-_PLAIN_FORMS = ("", "number", "whole", "date")
-
 Cells = dict[str, Any]
+
+
+class Priced(NamedTuple):
+    """A bound as a VI at some price: no rule has a VI above `bound` units at `w`.
+
+    That no rule is more precise than p is that no rule has a VI above 0 at w = 1 / (1 - p).
+    """
+
+    objective: str
+    w: Fraction
+    bound: int | None  # None: no rule keeps the limits
 
 
 def check_certifiable(problem: Problem) -> VolumeImpurity:
     """The gains of a problem whose answer can be certified; a refusal in one sentence otherwise."""
     gains = problem.objective
-    if not isinstance(gains, VolumeImpurity) or problem.best_in not in ("vi", "coverage"):
+    if not isinstance(gains, VolumeImpurity) or problem.best_in not in CERTIFIED:
         raise UnsupportedProblem(
-            "a certificate is about the objectives 'vi' and 'coverage'; for "
+            f"a certificate is about the objectives {', '.join(map(repr, CERTIFIED))}; for "
             f"{problem.best_in!r} there is none."
         )
     if gains.rounding:
@@ -47,7 +58,37 @@ def check_certifiable(problem: Problem) -> VolumeImpurity:
     return gains
 
 
-def describe_problem(problem: Problem, target: str) -> dict[str, Any]:
+def price(problem: Problem, solution: Solution) -> Priced:
+    """What a solution claims, at the price at which it can be counted."""
+    gains = check_certifiable(problem)
+    if solution.status is Status.INFEASIBLE:
+        return Priced(str(problem.best_in), gains.w, None)
+    if problem.best_in == "precision":
+        return _price_of_precision(problem, solution)
+    if solution.rule is not None and solution.status is Status.OPTIMAL:
+        bound = problem.measure(problem.lower(solution.rule)).gain
+    else:
+        bound = min(problem.gain(solution.bound), problem.ceiling)
+    return Priced(str(problem.best_in), gains.w, bound)
+
+
+def _price_of_precision(problem: Problem, solution: Solution) -> Priced:
+    most = Fraction(math.ceil(solution.bound * 10**6), 10**6)
+    correct = 0
+    if solution.rule is not None:
+        measure = problem.measure(problem.lower(solution.rule))
+        correct = measure.covered - measure.errors
+        if solution.status is Status.OPTIMAL:
+            most = Fraction(correct, measure.covered)
+    if most < 1:
+        return Priced("precision", 1 / (1 - most), 0)
+    # Nothing is more precise than all correct; at this price one error outweighs all rows.
+    total = int(problem.objective.weights.sum())
+    proven = solution.status is Status.OPTIMAL
+    return Priced("vi", Fraction(total + 1), correct if proven else total)
+
+
+def describe_problem(problem: Problem, target: str, priced: Priced) -> dict[str, Any]:
     """All that decides which rules are allowed and what they are worth, as JSON."""
     table, asked, limits = problem.table, problem.constraints, problem.limits
     gains = check_certifiable(problem)
@@ -57,7 +98,8 @@ def describe_problem(problem: Problem, target: str) -> dict[str, Any]:
         "features": [_describe_column(column) for column in table.columns],
         "target": target,
         "label": text_of(table.classes[labels[0]]) if len(labels) < len(table.classes) else None,
-        "w": str(gains.w),
+        "objective": priced.objective,
+        "w": str(priced.w),
         "weight_scale": int(gains.weight_scale),
         "structure": {
             "split": [int(splits) for splits in structure.split],
@@ -93,22 +135,19 @@ def _budget(problem: Problem) -> int | None:
 
 
 def describe_claim(
-    problem: Problem, solution: Solution, rules: verify.AllowedRules
+    problem: Problem, solution: Solution, priced: Priced, rules: verify.AllowedRules
 ) -> dict[str, Any]:
-    """What the solution says, in whole units; `bound` is None where no rule keeps the limits."""
-    bound = None
-    if solution.status is not Status.INFEASIBLE:
-        bound = min(problem.gain(solution.bound), problem.ceiling)
-    claim: dict[str, Any] = {"bound": bound, "rule": None}
+    """What the solution says, in whole units at the price."""
+    claim: dict[str, Any] = {"bound": priced.bound, "rule": None}
     if solution.rule is not None:
         measure = problem.measure(problem.lower(solution.rule))
+        conditions = spell(problem, solution.rule, rules)
         claim["rule"] = {
             "label": text_of(solution.rule.label),
-            "conditions": [_describe_condition(c) for c in spell(problem, solution.rule, rules)],
+            "conditions": [_describe_condition(condition) for condition in conditions],
         }
-        claim |= {"covered": measure.covered, "errors": measure.errors, "value": measure.gain}
-        if solution.status is Status.OPTIMAL:
-            claim["bound"] = measure.gain
+        worth = measure.covered * priced.w.denominator - measure.errors * priced.w.numerator
+        claim |= {"covered": measure.covered, "errors": measure.errors, "value": worth}
     return claim
 
 
@@ -149,21 +188,12 @@ def _describe_condition(condition: Condition) -> dict[str, Any]:
 
 
 def _describe_column(column: Column) -> dict[str, Any]:
-    cleaning = column.cleaning
-    plain = cleaning is None or (
-        cleaning.form in _PLAIN_FORMS
-        and (cleaning.decimal, cleaning.unit, cleaning.dates) == (".", "", "iso")
-        and not (cleaning.zone or cleaning.part or cleaning.renamed)
-        and not (cleaning.kept or cleaning.order)
-    )
-    missing = () if cleaning is None else cleaning.missing
+    values = column.values
     return {
         "name": column.name,
         "kind": kind_of(column),
-        "whole": column.values.dtype.kind in "iu"
-        and bool((np.abs(column.values.astype(float)) >= 2.0**53).any()),
-        "missing": sorted({str(cell) for cell in missing}),
-        "cleaned": not plain,
+        "whole": values.dtype.kind in "iu" and bool((np.abs(values.astype(float)) >= 2**53).any()),
+        "cleaning": {} if column.cleaning is None else column.cleaning.to_dict(),
     }
 
 
@@ -176,9 +206,7 @@ def kind_of(column: Column) -> str:
 
 def text_of(level: Any) -> str:
     """A level or a class as a certificate writes it."""
-    text = verify.level_text(level)
-    assert text is not None  # missing cells are no levels
-    return text
+    return str(verify.level_text(level))
 
 
 def cells_of(problem: Problem, target: str = TARGET) -> Cells:
@@ -190,12 +218,9 @@ def cells_of(problem: Problem, target: str = TARGET) -> Cells:
     return cells
 
 
-def weights_of(problem: Problem) -> list[str] | None:
-    """The weights of the rows as decimals or fractions; None where all are 1."""
-    if problem.table.weights is None:
-        return None
-    scale = problem.objective.weight_scale
-    return [f"{units}/{scale}" for units in problem.objective.weights.tolist()]
+def units_of(problem: Problem) -> list[int] | None:
+    """The weights of the rows in units; None where all are 1."""
+    return None if problem.table.weights is None else problem.objective.weights.tolist()
 
 
 def free_name(target: str, names: Iterable[str]) -> str:
@@ -216,5 +241,8 @@ def _cells(column: Column) -> NDArray[Any]:
             )
         return np.append(exact, np.datetime64("NaT", "us"))[column.codes]
     if column.has_missing or values.dtype == object:
-        return np.append(values.astype(object), None)[column.codes]
-    return values[column.codes]
+        cells = np.empty(len(values) + 1, object)  # the last is None: code -1
+        cells[:-1] = values
+        values = cells
+    taken: NDArray[Any] = values[column.codes]
+    return taken

@@ -155,10 +155,10 @@ def _has_open(
         if fold != PICK:
             _fold(table, total, width, inner, fold)
         inner *= width
-    for cell in range(total):
-        if table[cell] > most:
-            return True
-    return False
+    largest = table[0]
+    for cell in range(1, total):
+        largest = max(largest, table[cell])
+    return bool(largest > most)
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -79,7 +80,10 @@ def _ended(found: Any) -> list[list[int]]:
 def _fits(rules: Any, kinds: list[Any]) -> Any:
     """Which combinations of types fit the structure, by their number."""
     fits = np.zeros((rules.depth + 1, len(kinds) ** rules.depth), bool)
+    one = [rules.types.index(kind) for kind in kinds]  # an axis of each type
+    anything = copy(rules)
+    anything.required = set()  # the kernels ask for these
     for size in range(1, rules.depth + 1):
-        for key, types in enumerate(product(kinds, repeat=size)):
-            fits[size, key] = rules.fit(types)
+        for key, axes in enumerate(product(one, repeat=size)):
+            fits[size, key] = anything.complete(axes)
     return fits
