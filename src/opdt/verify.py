@@ -338,7 +338,7 @@ def _verify(certificate, cells, units):
     if not named or type(claim["bound"]) not in (int, type(None)):
         raise Rejected(f"this is no certificate of version {VERSION} with a whole bound.")
     columns = [RawColumn(of["name"], of["kind"], cells[of["name"]]) for of in problem["features"]]
-    target = RawColumn(problem["target"], "level", cells[problem["target"]])
+    target = RawColumn("", "level", cells[problem["target"]])  # it may be renamed
     units = np.array([1] * len(target.codes) if units is None else units, np.int64)
     if (units < 0).any() or fingerprint(columns, target, units) != certificate["fingerprint"]:
         raise Rejected("the data are not those of the certificate: the fingerprint differs.")

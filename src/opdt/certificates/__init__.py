@@ -2,5 +2,6 @@
 
 from opdt.certificates.certificate import Certificate, certify
 from opdt.certificates.claims import cells_of
+from opdt.certificates.reading import read_source
 
-__all__ = ["Certificate", "cells_of", "certify"]
+__all__ = ["Certificate", "cells_of", "certify", "read_source"]

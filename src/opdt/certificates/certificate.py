@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from os import PathLike
@@ -60,7 +60,12 @@ class Certificate:
         """Write it to a file of compressed JSON; the same content gives the same bytes."""
         text = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
         path = Path(path)
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+        try:
+            path.write_bytes(gzip.compress(text.encode(), mtime=0))
+        except OSError as error:
+            raise InputError(
+                f"the certificate cannot be written to {str(path)!r}: {error}."
+            ) from None
         return path
 
     @classmethod
@@ -76,11 +81,19 @@ class Certificate:
     def verify(self, problem: Problem) -> str:
         """Let the independent checker count everything on the rows of a problem's table.
 
-        Returns what is verified, in a sentence; raises `opdt.verify.Rejected` otherwise.
+        Returns what is verified, in a sentence; raises `opdt.verify.Rejected` otherwise. A file is
+        checked by `opdt verify` or `opdt-verify`.
         """
-        target = self.data["problem"]["target"]
-        cells = cells_of(problem, target)
-        return str(verify.verify(self.data, cells, units_of(problem)))
+        return self.check(cells_of(problem, self.target), units_of(problem))
+
+    def check(self, cells: Mapping[str, Any], units: Sequence[int] | None = None) -> str:
+        """The same on cells: column name to cells, the target's too, and row weights in units."""
+        return str(verify.verify(self.data, cells, units))
+
+    @property
+    def target(self) -> str:
+        """What the column of the classes is called."""
+        return str(self.data["problem"]["target"])
 
 
 def certify(problem: Problem, solution: Solution, *, target: str = TARGET) -> Certificate:
@@ -124,7 +137,7 @@ class CertificateMaker:
             verify.RawColumn(column.name, kind_of(column), cells[column.name])
             for column in problem.table.columns
         ]
-        self._classes = verify.RawColumn(self._target, "level", cells[self._target])
+        self._classes = verify.RawColumn("", "level", cells[self._target])
         self._units = problem.objective.weights
         self._rules = verify.AllowedRules(self._described, self._columns)
         self._claim = describe_claim(problem, solution, priced, self._rules)

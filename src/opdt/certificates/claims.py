@@ -61,15 +61,16 @@ def check_certifiable(problem: Problem) -> VolumeImpurity:
 def price(problem: Problem, solution: Solution) -> Priced:
     """What a solution claims, at the price at which it can be counted."""
     gains = check_certifiable(problem)
+    name = "VI" if problem.best_in == "vi" else str(problem.best_in)
     if solution.status is Status.INFEASIBLE:
-        return Priced(str(problem.best_in), gains.w, None)
+        return Priced(name, gains.w, None)
     if problem.best_in == "precision":
         return _price_of_precision(problem, solution)
     if solution.rule is not None and solution.status is Status.OPTIMAL:
         bound = problem.measure(problem.lower(solution.rule)).gain
     else:
         bound = min(problem.gain(solution.bound), problem.ceiling)
-    return Priced(str(problem.best_in), gains.w, bound)
+    return Priced(name, gains.w, bound)
 
 
 def _price_of_precision(problem: Problem, solution: Solution) -> Priced:
@@ -85,7 +86,7 @@ def _price_of_precision(problem: Problem, solution: Solution) -> Priced:
     # Nothing is more precise than all correct; at this price one error outweighs all rows.
     total = int(problem.objective.weights.sum())
     proven = solution.status is Status.OPTIMAL
-    return Priced("vi", Fraction(total + 1), correct if proven else total)
+    return Priced("VI", Fraction(total + 1), correct if proven else total)
 
 
 def describe_problem(problem: Problem, target: str, priced: Priced) -> dict[str, Any]:
