@@ -363,7 +363,8 @@ def _verify(certificate, cells, units):
     asked = f"at most {rules.depth} conditions on {len(columns)} features, w = {price}"
     names = ("required", "forbidden", "directions", "once", "min_precision", "max_errors")
     for name in (*names, "min_covered", "max_covered", "subsets", "missing_conditions"):
-        asked += f", {name}: {every[name]}" if every[name] not in ([], {}, "0", None, False) else ""
+        common = str(every[name]) in ("[]", "{}", "0", "1", "None", "False")
+        asked += "" if common else f", {name}: {every[name]}"
     return f"verified: no allowed rule {said} ({asked}; {n_cells:,} cells were counted)"
 
 

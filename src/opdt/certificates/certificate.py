@@ -58,15 +58,19 @@ class Certificate:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write it to a file of compressed JSON; the same content gives the same bytes."""
-        text = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
         path = Path(path)
         try:
-            path.write_bytes(gzip.compress(text.encode(), mtime=0))
+            path.write_bytes(self.to_bytes())
         except OSError as error:
             raise InputError(
                 f"the certificate cannot be written to {str(path)!r}: {error}."
             ) from None
         return path
+
+    def to_bytes(self) -> bytes:
+        """The content of the file."""
+        text = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
+        return gzip.compress(text.encode(), mtime=0)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:

@@ -26,7 +26,7 @@ TARGET = "target"  # what the column of the classes is called where it has no na
 Cells = dict[str, Any]
 
 
-class Priced(NamedTuple):
+class PricedClaim(NamedTuple):
     """A bound as a VI at some price: no rule has a VI above `bound` units at `w`.
 
     That no rule is more precise than p is that no rule has a VI above 0 at w = 1 / (1 - p).
@@ -58,22 +58,22 @@ def check_certifiable(problem: Problem) -> VolumeImpurity:
     return gains
 
 
-def price(problem: Problem, solution: Solution) -> Priced:
+def price(problem: Problem, solution: Solution) -> PricedClaim:
     """What a solution claims, at the price at which it can be counted."""
     gains = check_certifiable(problem)
     name = "VI" if problem.best_in == "vi" else str(problem.best_in)
     if solution.status is Status.INFEASIBLE:
-        return Priced(name, gains.w, None)
+        return PricedClaim(name, gains.w, None)
     if problem.best_in == "precision":
         return _price_of_precision(problem, solution)
     if solution.rule is not None and solution.status is Status.OPTIMAL:
         bound = problem.measure(problem.lower(solution.rule)).gain
     else:
         bound = min(problem.gain(solution.bound), problem.ceiling)
-    return Priced(name, gains.w, bound)
+    return PricedClaim(name, gains.w, bound)
 
 
-def _price_of_precision(problem: Problem, solution: Solution) -> Priced:
+def _price_of_precision(problem: Problem, solution: Solution) -> PricedClaim:
     most = Fraction(math.ceil(solution.bound * 10**6), 10**6)
     correct = 0
     if solution.rule is not None:
@@ -82,14 +82,14 @@ def _price_of_precision(problem: Problem, solution: Solution) -> Priced:
         if solution.status is Status.OPTIMAL:
             most = Fraction(correct, measure.covered)
     if most < 1:
-        return Priced("precision", 1 / (1 - most), 0)
+        return PricedClaim("precision", 1 / (1 - most), 0)
     # Nothing is more precise than all correct; at this price one error outweighs all rows.
     total = int(problem.objective.weights.sum())
     proven = solution.status is Status.OPTIMAL
-    return Priced("VI", Fraction(total + 1), correct if proven else total)
+    return PricedClaim("VI", Fraction(total + 1), correct if proven else total)
 
 
-def describe_problem(problem: Problem, target: str, priced: Priced) -> dict[str, Any]:
+def describe_problem(problem: Problem, target: str, priced: PricedClaim) -> dict[str, Any]:
     """All that decides which rules are allowed and what they are worth, as JSON."""
     table, asked, limits = problem.table, problem.constraints, problem.limits
     gains = check_certifiable(problem)
@@ -136,7 +136,7 @@ def _budget(problem: Problem) -> int | None:
 
 
 def describe_claim(
-    problem: Problem, solution: Solution, priced: Priced, rules: verify.AllowedRules
+    problem: Problem, solution: Solution, priced: PricedClaim, rules: verify.AllowedRules
 ) -> dict[str, Any]:
     """What the solution says, in whole units at the price."""
     claim: dict[str, Any] = {"bound": priced.bound, "rule": None}

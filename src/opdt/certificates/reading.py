@@ -12,10 +12,11 @@ from opdt.errors import InputError
 from opdt.table import Cleaning, Source
 
 
-def read_source(certificate: Certificate, source: Source, target: str | None = None) -> Cells:
+def read_source(certificate: Certificate, source: Source, target: Any = None) -> Cells:
     """The columns that a certificate speaks of, cleaned as they were when it was made.
 
-    `target` is the column of the classes, where the data have another name for it.
+    `target` is the column of the classes, where the data have another name for it, or the classes
+    themselves.
     """
     try:
         problem = certificate.data["problem"]
@@ -26,7 +27,10 @@ def read_source(certificate: Certificate, source: Source, target: str | None = N
             f"the certificate does not say which columns it is about: {error}."
         ) from None
     cells: Cells = {column: _read(source, column, *rest) for column, *rest in features}
-    cells[name] = _read(source, name if target is None else target, "level", {})
+    if target is None or isinstance(target, str):
+        cells[name] = _read(source, name if target is None else target, "level", {})
+    else:
+        cells[name] = [text_of(label) for label in np.asarray(target).tolist()]
     return cells
 
 
