@@ -58,13 +58,15 @@ class RawColumn:
             return
         cells = np.array(cells, "datetime64[us]" if kind == "date" else None)
         known = (cells == cells) & (cells != None)  # noqa: E711 (of each cell)
-        numbers = cells[known].astype(int) if kind == "date" else np.array(cells[known].tolist())
-        numbers, places = np.unique(numbers, return_inverse=True)
+        numbers = cells[known].astype(int) if kind == "date" else cells[known]
+        numbers = np.array(numbers.tolist()) if cells.dtype == object else numbers
+        self.values, places = np.unique(numbers, return_inverse=True)
         self.codes = np.full(len(cells), -1, np.int32)
         self.codes[known] = places.reshape(-1)
-        self.values, doubles = numbers.tolist(), numbers.astype(float) + 0.0  # -0.0 is 0.0
-        exact = numbers.dtype.kind == "f" or (np.abs(doubles) < 2.0**53).all()
-        self.bytes = doubles.astype(">f8").tobytes() if exact else str(self.values).encode()
+        doubles = self.values.astype(float) + 0.0  # -0.0 is 0.0
+        exact = self.values.dtype.kind == "f" or (np.abs(doubles) < 2.0**53).all()
+        whole = b"" if exact else str(self.values.tolist()).encode()
+        self.bytes = whole or doubles.astype(">f8").tobytes()
 
 
 def fingerprint(columns, target, units):
@@ -133,7 +135,7 @@ class PositionAxis:
             return 1 + self.choices.index(tuple(value) if self.op == "in" else value)
         if self.column.kind == "date":
             value = np.datetime64(value, "us").astype(int)
-        code = bisect_left(self.column.values, value)
+        code = bisect_left(self.column.values.tolist(), value)
         return 1 + self.choices.index(code if self.op == ">=" else len(self.column.values) - code)
 
 
@@ -179,7 +181,7 @@ class AllowedRules:
 def _chains(problem, columns):
     """For each target leaf the nodes above it: features, operators, whether it may be idle."""
     split, group, target = (problem["structure"][name] for name in ("split", "group", "target"))
-    depth, chains = len(target).bit_length() - 1, {}
+    depth, chains, every = len(target).bit_length() - 1, {}, range(len(columns))
     if not len(target) == 1 << depth == len(split) + 1 == len(group) + 1:
         raise Rejected("the structure is no complete binary tree.")
     for leaf in (len(target) + at for at, wanted in enumerate(target) if wanted):
@@ -187,7 +189,7 @@ def _chains(problem, columns):
         for node, right in ((leaf >> up, leaf >> (up - 1) & 1) for up in range(depth, 0, -1)):
             if split[node - 1]:
                 name = group[node - 1]
-                of = range(len(columns)) if name == "all" else problem["groups"][name]
+                of = every if name == "all" else [every[f] for f in problem["groups"][name]]
                 forced = name != "all" and all(columns[f].kind == "level" for f in of)
                 chain.append((frozenset(of), RIGHT if right else LEFT, right and not forced))
         chains[tuple(chain)] = None
@@ -324,8 +326,7 @@ def check_rule(claim, problem, rules, target, units):
 
 def verify(certificate, cells, units=None):
     """Say what is verified, or raise `Rejected`. `cells`: column name to cells, the target's too
-    (None or NaN: missing); `units`: row weights in the certificate's unit.
-    """
+    (None or NaN: missing); `units`: row weights in the certificate's unit."""
     try:
         return _verify(certificate, cells, units)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as e:
@@ -386,12 +387,11 @@ def read_cells(path, features):
 
 def main():
     """`opdt-verify rule.cert data.csv`: ends with 0 if verified, with 1 if not."""
-    if len(sys.argv) != 3:
-        sys.exit("usage: opdt-verify rule.cert data.csv")
+    path, data = sys.argv[1:] if len(sys.argv) == 3 else sys.exit("usage: opdt-verify CERT CSV")
     try:
-        with gzip.open(sys.argv[1], "rt", encoding="utf-8") as file:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
             certificate = json.load(file)
-        print(verify(certificate, read_cells(sys.argv[2], certificate["problem"]["features"])))
+        print(verify(certificate, read_cells(data, certificate["problem"]["features"])))
     except Exception as error:  # whatever is wrong with a file, nothing is verified
         sys.exit(f"not verified: {error if isinstance(error, Rejected) else repr(error)}")
 
