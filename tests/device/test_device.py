@@ -46,8 +46,8 @@ DEVICES = pytest.mark.parametrize("device", ["host", GPU])
 
 # Few bins and few rows at a time, so that small tables take every step.
 EAGER = DeviceTuning(
-    bins=((3,), (2, 4), (2, 3), (2,)), fetched_rows=3, least_rows=5, boxes=2,
-    parts=2, sets=2, again=3,
+    bins=((3,), (2, 4), (2, 3), (2,)), cells=9, fetched_rows=3, least_rows=5, boxes=3,
+    first_boxes=2, sets=2, again=3, jobs=8,
 )  # fmt: skip
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.device.box_arrays import BoxesToCut, CellParts, CutBoxes
 from opdt.engines.search.scan_kernels import Groups
-from opdt.scale.passes import CountCells, FetchRows, FindNeighbours, PassPart, SiftBoxes
+from opdt.scale.passes import CountCells, FetchRows, FindNeighbours, PassPart
 from opdt.scale.scanner import Parts
 
 Whole = NDArray[np.int64]
 
 UNKNOWN = np.iinfo(np.int64).max, np.iinfo(np.int64).min  # bound and gain of a set
+NO_RUN = -(1 << 62)
+MOST_ALIVE = 4_096  # cells of a table that are told apart; with more it is halved
 
 
 class SetsAsked(NamedTuple):
@@ -25,6 +28,18 @@ class SetsAsked(NamedTuple):
     number: int
     n_bins: Whole  # (n_axes,) bins of each axis without that of missing values
     ordered: NDArray[np.bool_]  # (n_axes,) whether only thresholds are asked of it
+    groups: Groups
+
+
+class SetJobs(NamedTuple):
+    """Sets of ordered axes that were counted, each in one way to use its axes, for one label."""
+
+    places: Whole  # (n_jobs,) the place of the set among those counted
+    ways: Whole  # (n_jobs,) bit d: the d-th axis has the ray `<`
+    passes: Whole  # (n_jobs,) the place of the label in the groups
+    goals: Whole  # (n_jobs,) what a rule must gain, in units of the groups
+    n_bins: Whole  # (n_axes,) as in `SetsAsked`
+    lone: NDArray[np.uint8]  # (n_axes, most bins) which bins hold one value only
     groups: Groups
 
 
@@ -48,21 +63,13 @@ class CountedCells(ABC):
     def take(self, places: Whole) -> Whole:
         """The cells of some sets, one after the other, as `CountCells` lays them out."""
 
-
-class SiftedBoxes(ABC):
-    """Mass, loss and rows of the finer cells of boxes, where they were counted."""
-
     @abstractmethod
-    def bounds(self) -> Whole:
-        """What no rule of each box is worth more than, and what some rule is; conditions apart.
+    def part(self, jobs: SetJobs) -> CellParts:
+        """The parts of sets of ordered axes that may gain their goals, the jobs as owners.
 
-        Shape (n_boxes, 2). A position in place t of a side covers the places behind t, and t at
-        most; the tightest one, in the last place, covers that as a whole.
+        Places count from the bin that the loosest threshold lies in: the first one for `>=`, the
+        last one for `<`.
         """
-
-    @abstractmethod
-    def take(self, places: Whole) -> Parts:
-        """Mass, loss and rows of some boxes, as `SiftBoxes` has them."""
 
 
 class DevicePasses(ABC):
@@ -72,19 +79,20 @@ class DevicePasses(ABC):
     ----------
     result_bytes : int
         Bytes that the counts of a pass may take where they are made.
+    most_alive : int
+        Cells of a table that are told apart; with more it is halved.
     check : callable
         Asked from time to time during a pass; what it raises ends the pass.
     """
 
     result_bytes: int
+    most_alive: int = MOST_ALIVE
     check: Callable[[], None] = staticmethod(lambda: None)
 
     def answer(self, part: PassPart) -> Parts:
         """The result of a part of a pass on all rows; of counts, `CountedCells`."""
         if isinstance(part, CountCells):
             return {"cells": self.count(part)}
-        if isinstance(part, SiftBoxes):
-            return {"boxes": self.sift(part)}
         if isinstance(part, FetchRows):
             return self.fetch(part)
         if isinstance(part, FindNeighbours):
@@ -98,8 +106,19 @@ class DevicePasses(ABC):
         """The weights of the groups of classes in the cells of sets of axes."""
 
     @abstractmethod
-    def sift(self, part: SiftBoxes) -> SiftedBoxes:
-        """Mass, loss and rows of finer cells inside boxes."""
+    def cut(self, asked: BoxesToCut) -> CutBoxes:
+        """The parts of boxes that may gain their goals, by the sums of finer cells inside."""
+
+    @abstractmethod
+    def best_runs(self, features: Sequence[int], factors: Whole) -> Whole:
+        """The largest sum of a run of codes of each feature, the first and the last code apart.
+
+        `factors` (n_classes,) are the value of a unit of weight. `NO_RUN` where there is none.
+        """
+
+    @abstractmethod
+    def sums_by_code(self, feature: int, factors: Whole) -> Whole:
+        """What the rows of each code of a feature are worth together (n_values,)."""
 
     @abstractmethod
     def fetch(self, part: FetchRows) -> Parts:

@@ -18,7 +18,7 @@ from opdt.scale.summary import FEW_VALUES
 
 Whole = NDArray[np.int64]
 
-SAMPLE = 100_000  # rows by which features are cut into bins
+SAMPLE = 40_000  # rows by which features are cut into bins
 
 
 class TableQuestion(Question):
@@ -33,10 +33,12 @@ class TableQuestion(Question):
             raise TypeError("rows on a device are counted by class")
         self.problem, self.prepared, self.objective = problem, prepared, objective
         self.n_rows = problem.table.n_rows
-        weights = np.bincount(objective.classes, objective.weights, len(problem.table.classes))
-        self.totals = weights.astype(np.int64)
+        self.totals = _by_class(objective, len(problem.table.classes))
         self.ratio = objective.w
-        self.scores = Scores.of(problem)
+        self.scores = Scores.of_sums(
+            int(self.totals.sum()), max(1, *map(self._absolute, objective.labels)),
+            problem.structure.depth,
+        )  # fmt: skip
         columns = problem.table.columns
         self.absent = np.array([column.has_missing for column in columns], np.int64)
         numeric = {f: columns[f] for f in problem.table.numeric}
@@ -48,6 +50,17 @@ class TableQuestion(Question):
             f: np.arange(c.n_values) if c.n_values <= FEW_VALUES else None
             for f, c in numeric.items()
         }
+
+    def _absolute(self, label: int) -> int:
+        """The sum of the absolute gains of all rows, for rules of a class."""
+        right, wrong = self.ratio.denominator, self.ratio.numerator - self.ratio.denominator
+        own = int(self.totals[label])
+        return right * own + wrong * (int(self.totals.sum()) - own)
+
+    @property
+    def ceiling(self) -> int:
+        """A gain in units that no rule exceeds: all rows of one class and no others."""
+        return self.ratio.denominator * max(int(self.totals[c]) for c in self.objective.labels)
 
     def sample_problem(self, limit: int) -> Problem:
         """The problem on some of the rows."""
@@ -72,3 +85,12 @@ def keys_of(codes: NDArray[Any]) -> Whole:
     keys = codes.astype(np.int64)
     keys[keys < 0] = MISSING
     return keys
+
+
+def _by_class(objective: VolumeImpurity, n_classes: int) -> Whole:
+    """The weight of the rows of each class (n_classes,)."""
+    weights = objective.weights
+    if (weights == 1).all():
+        return np.bincount(objective.classes, minlength=n_classes).astype(np.int64)
+    rows = (objective.classes == c for c in range(n_classes))
+    return np.array([int(weights[own].sum()) for own in rows], np.int64)
