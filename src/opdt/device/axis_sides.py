@@ -16,8 +16,8 @@ Whole = NDArray[np.int64]
 class AxisSides:
     """The ordered axes of a layer, each of which can be used upwards (`>=`) and downwards (`<`).
 
-    `ray_of` (2, n_axes) are the rays, -1 where there is none, `positions` (2, n_axes, most bins + 1)
-    the last position before each place of these.
+    `ray_of` (2, n_axes) are the rays, -1 where there is none; `positions` (2, n_axes, bins + 1) are
+    the last ones before each place of these.
     """
 
     ray_of: Whole

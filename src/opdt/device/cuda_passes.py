@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.box_arrays import BoxArrays, BoxesToCut, CellParts, CutBoxes, strides_of
+from opdt.device.box_arrays import BoxesToCut, CellParts, CutBoxes, strides_of
+from opdt.device.card import free_bytes
 from opdt.device.passes import NO_RUN, UNKNOWN, CountedCells, DevicePasses, SetJobs, SetsAsked
 from opdt.device.table_question import TableQuestion, keys_of
 from opdt.engines.search.boxes import Box
@@ -40,6 +41,7 @@ ROWS_AT_ONCE = 5e10  # rows times sets that are counted between two looks at the
 BLOCKS = 1_056  # blocks of threads that share tables of cells
 SPARE = 1 << 30  # bytes for the tables of these blocks
 NEAR = 1 << 28  # rows of gates that are held at a time
+LEAST_CELLS = 1 << 20  # bytes of the counts of a pass, at least
 SHARES = 2_000  # rows of a sample by which gates are chosen
 STRETCH = 256  # numbers of a run that one thread adds up
 MOST_SLICES = 2_000  # sets whose cells are brought back one by one
@@ -59,7 +61,7 @@ def _module(code: str, cell: str) -> Any:
 class RowBlock:
     """Some rows, sorted by class: their places in the table, and their classes on the device."""
 
-    rows: NDArray[np.int64]  # (n_padded,) rows of the table, -1 where there is none
+    rows: Any  # (n_padded,) rows of the table, -1 where there is none, on the device
     segments: Any  # (n_classes, 3) first row, end and group, on the device; groups are set per pass
     ends: Whole  # (n_classes, 2) first row and end, filled up
     real: Any  # (n_classes,) end of the rows that are rows, on the device
@@ -76,7 +78,10 @@ class RowBlock:
 
     def rows_at(self, places: Whole) -> Whole:
         """The rows of the table that lie at some places of the block."""
-        return self.rows[places]
+        import cupy
+
+        found: Whole = cupy.asnumpy(self.rows[cupy.asarray(places)])
+        return found
 
 
 class CudaCells(CountedCells):
@@ -132,7 +137,6 @@ class CudaCells(CountedCells):
         own_cells: Whole = cupy.asnumpy(cupy.concatenate([self._cells[one] for one in own]))
         return own_cells.astype(np.int64)
 
-
     def part(self, jobs: SetJobs) -> CellParts:
         """See `CountedCells`."""
         import cupy
@@ -152,8 +156,9 @@ class CudaCells(CountedCells):
         blocks = max(1, min(len(axes), BLOCKS, SPARE // (24 * places)))
         tables = cupy.empty(3 * blocks * places, np.int64)
         asked = (
-            self._cells, cupy.asarray(table), cupy.asarray(part.shapes[jobs.places].astype(np.int32)),
-            cupy.asarray(n_bins), cupy.asarray(axes * jobs.lone.shape[1]), cupy.asarray(jobs.lone),
+            self._cells, cupy.asarray(table),
+            cupy.asarray(part.shapes[jobs.places].astype(np.int32)), cupy.asarray(n_bins),
+            cupy.asarray(axes * jobs.lone.shape[1]), cupy.asarray(jobs.lone),
             np.int32(size), np.int32(len(axes)), np.int32(part.n_groups), np.int64(places), tables,
         )  # fmt: skip
         kernel = self._passes.kernel("part_sets")
@@ -168,69 +173,102 @@ class CudaCells(CountedCells):
 class CudaPasses(DevicePasses):
     """The rows of a table on the current CUDA device."""
 
-    def __init__(self, question: TableQuestion) -> None:
+    device = "cuda"
+
+    def __init__(self, question: TableQuestion, memory_limit: int | None = None) -> None:
         import cupy
 
-        table, objective = question.problem.table, question.objective
+        table = question.problem.table
         self._rays = question.prepared.rays.rays
         used = sorted({ray.feature for ray in self._rays})
         self._columns = [table.columns[f].codes for f in used]
         self._place = {f: at for at, f in enumerate(used)}
         self._n_values = {f: table.columns[f].n_values for f in used}
+        self._n_rows, self._n_classes = table.n_rows, len(table.classes)
         most = max(self._n_values.values(), default=0)
-        self._code, c_code = next(
+        self._code, self._c_code = next(
             (kind, name)
             for kind, name in (
                 (np.uint8, "unsigned char"), (np.uint16, "unsigned short"), (np.uint32, "unsigned"),
             )
             if most < np.iinfo(kind).max
         )  # fmt: skip
-        self._classes, self._weights = objective.classes, objective.weights
         self._samples: dict[int, NDArray[Any]] = {}
+        free = free_bytes()
+        limit = free if memory_limit is None else min(free, memory_limit)
+        each = len(used) * (np.dtype(self._code).itemsize + N_LAYERS) + 24
+        self.held_bytes = max(1, int(SHARE * limit))
+        self.result_bytes = max(LEAST_CELLS, min(MOST_CELLS, limit // 3))
+        rows_at_once = max(PAD, self.held_bytes // max(1, each))
+        self._n_blocks = max(1, -(-table.n_rows // rows_at_once))
+        self.streamed = self._n_blocks > 1
+        self._take(question)
+        self._blocks = [self._block(b) for b in range(self._n_blocks)]
+        if not self.streamed:
+            for _ in self._loaded(used):
+                pass
+            cupy.cuda.get_current_stream().synchronize()
+
+    def relabel(self, question: TableQuestion) -> None:
+        """See `DevicePasses`. Codes stay on the device; their rows change places there."""
+        import cupy
+
+        old = self._classes, self._weights
+        self._take(question)
+        if np.array_equal(old[0], self._classes) and np.array_equal(old[1], self._weights):
+            return
+        if self.streamed:
+            self._blocks = [self._block(b) for b in range(self._n_blocks)]
+            return
+        (before,), after = self._blocks, self._block(0)
+        known = before.rows >= 0
+        place = cupy.empty(self._n_rows, np.int64)  # of each row among those before
+        place[before.rows[known]] = cupy.flatnonzero(known)
+        taken = place[after.rows]
+        after.codes = cupy.empty((len(self._columns), after.n_rows), self._code)
+        for at in range(len(self._columns)):
+            after.codes[at] = before.codes[at][taken]
+            after.codes[at][after.rows < 0] = np.iinfo(self._code).max
+        after.held = before.held
+        self._blocks = [after]
+
+    def _take(self, question: TableQuestion) -> None:
+        """Take classes and weights, and the kernels for cells that can hold their sums."""
+        objective = question.objective
+        self._classes, self._weights = objective.classes, objective.weights
         self._weighted = not bool((self._weights == 1).all())
         narrow = int(self._weights.sum()) < 1 << 31
         self._cell = np.uint32 if narrow else np.uint64
-        self._module = _module(c_code, "unsigned" if narrow else "unsigned long long")
-        free = cupy.cuda.Device().mem_info[0]
-        each = len(used) * (np.dtype(self._code).itemsize + N_LAYERS) + 24
-        self._rows_at_once = max(1 << 20, int(SHARE * free) // max(1, each))
-        self.result_bytes = min(MOST_CELLS, free // 3)
-        n_classes = len(table.classes)
-        order = np.argsort(self._classes, kind="stable")
-        n_blocks = -(-len(order) // self._rows_at_once)
-        self._resident = n_blocks == 1
-        self._blocks = [self._block(part, n_classes) for part in _dealt(order, n_blocks)]
-        if self._resident:
-            for _ in self._loaded(used):
-                pass
+        self._module = _module(self._c_code, "unsigned" if narrow else "unsigned long long")
 
     def kernel(self, name: str, shared: int = 0) -> Any:
         """A kernel that may use so many bytes of a block's own memory."""
         found = self._module.get_function(name)
-        if shared > 48 << 10:
-            found.max_dynamic_shared_size_bytes = shared
+        if shared > 48 << 10:  # the same for all, since threads share the kernels
+            found.max_dynamic_shared_size_bytes = SHARED
         return found
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def _block(self, rows: NDArray[np.int64], n_classes: int) -> RowBlock:
-        """Rows of the table, sorted by class, each class filled up."""
+    def _block(self, b: int) -> RowBlock:
+        """A share of the rows of each class, sorted by class, each class filled up."""
         import cupy
 
-        classes = self._classes[rows]
-        cuts = np.searchsorted(classes, np.arange(n_classes + 1))
-        sizes = np.diff(cuts)
-        filled = -(-sizes // PAD) * PAD
-        first = np.append(0, np.cumsum(filled))
-        padded = np.full(int(first[-1]), -1, np.int64)
-        for c in range(n_classes):
-            padded[first[c] : first[c] + sizes[c]] = rows[cuts[c] : cuts[c + 1]]
+        classes = cupy.asarray(self._classes.astype(np.uint8))
+        own = [cupy.flatnonzero(classes == c)[b :: self._n_blocks] for c in range(self._n_classes)]
+        sizes = np.array([len(rows) for rows in own], np.int64)
+        first = np.append(0, np.cumsum(-(-sizes // PAD) * PAD)).astype(np.int64)
+        rows = cupy.empty(int(first[-1]), np.int64)
+        rows[:] = -1
+        for begin, some in zip(first.tolist(), own, strict=False):
+            rows[begin : begin + len(some)] = some
         weights = None
         if self._weighted:
-            weights = cupy.asarray(np.where(padded < 0, 0, self._weights[padded]))
+            weights = cupy.asarray(self._weights)[rows]
+            weights[rows < 0] = 0
         segments = np.stack([first[:-1], first[1:], 0 * first[1:]], axis=1)
         return RowBlock(
-            padded, cupy.asarray(segments), segments[:, :2].copy(),
+            rows, cupy.asarray(segments), segments[:, :2].copy(),
             cupy.asarray(first[:-1] + sizes), weights,
         )  # fmt: skip
 
@@ -243,23 +281,21 @@ class CudaPasses(DevicePasses):
             self.check()
             if block.codes is None:
                 block.codes = cupy.empty((len(self._columns), block.n_rows), self._code)
-            rows = None
+            rows = cupy.asnumpy(block.rows) if self.streamed else None
             for feature in features:
                 if feature in block.held:
                     continue
-                if rows is None:
-                    rows = cupy.asarray(block.rows)
                 at = self._place[feature]
-                if self._resident:
-                    own = cupy.asarray(self._columns[at])[rows]
+                if rows is None:
+                    own = cupy.asarray(self._columns[at])[block.rows]
                 else:
-                    own = cupy.asarray(self._columns[at][block.rows])
+                    own = cupy.asarray(self._columns[at][rows])
                 own = own.astype(self._code)  # a missing value, -1, becomes the largest
-                own[rows < 0] = missing
+                own[block.rows < 0] = missing
                 block.codes[at] = own
                 block.held.add(feature)
             yield block
-            if not self._resident:
+            if self.streamed:
                 block.codes = None
                 block.held.clear()
                 block.bins.clear()
@@ -288,7 +324,7 @@ class CudaPasses(DevicePasses):
                 arguments = (codes, np.int64(block.n_rows), table, np.int32(len(table) - 1), own)
                 self.kernel("bins_by_table")(grid, (THREADS,), arguments)
             if real is None:
-                real = cupy.flatnonzero(cupy.asarray(block.rows) < 0)
+                real = cupy.flatnonzero(block.rows < 0)
             own[real] = NOWHERE
             filled.add(a)
         return bins
@@ -478,7 +514,7 @@ class CudaPasses(DevicePasses):
 
     @cached_property
     def _about(self) -> Whole:
-        """Column, operator, code, table and last value of each ray (n_rays + 1, 5); then of none."""
+        """Column, operator, code, table, last value of each ray (n_rays + 1, 5), then of none."""
         at, rows = 1, []
         for ray in self._rays:
             n_values = self._n_values[ray.feature]
@@ -586,7 +622,8 @@ class CudaPasses(DevicePasses):
             near = cupy.empty(max(1, int(starts[-1])), np.uint32)
             kernel((end - begin, grid[1]), (THREADS,), (
                 *about, gates[begin:end], self._tables, np.int64(block.n_rows),
-                cupy.asarray(starts[:-1].astype(np.int64)), cupy.zeros(end - begin, np.uint64), near,
+                cupy.asarray(starts[:-1].astype(np.int64)), cupy.zeros(end - begin, np.uint64),
+                near,
             ))  # fmt: skip
             some = slice(int(ends[begin]), int(ends[end]))
             own = plan.gate_of[some] - begin
@@ -660,12 +697,6 @@ def _best_run(kernel: Any, sums: Any, end: int) -> int:
     begins = np.maximum.accumulate(tail - (before + total))
     over = head[1:] + before[1:] + begins[:-1]
     return int(max(best.max(), over.max(initial=NO_RUN)))
-
-
-def _dealt(order: NDArray[np.intp], n_blocks: int) -> Iterator[NDArray[np.int64]]:
-    """Rows sorted by class in blocks, each of which has a share of every class."""
-    for b in range(n_blocks):
-        yield order[b::n_blocks].astype(np.int64)
 
 
 def _spread(n_rows: int, n_boxes: int) -> int:

@@ -20,7 +20,7 @@ from opdt.device.passes import (
     SetsAsked,
 )
 from opdt.device.table_question import TableQuestion
-from opdt.engines.search import Switches, intervals
+from opdt.engines.search import Switches, intervals, kernels
 from opdt.engines.search.agenda import Agenda, Entry, Halted, Stream
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.records import Task
@@ -29,16 +29,18 @@ from opdt.engines.search.scan import Scan
 from opdt.engines.search.seeding import good_rules
 from opdt.problem import CodedRule
 from opdt.problem.coded import simplify
-from opdt.rules import Op
+from opdt.rules import Op, Rule
 from opdt.scale.driver import Driver, Stopped
 from opdt.scale.layers import PartitionLayer
 from opdt.scale.partition_rows import CELL_BYTES, Block, PartitionRows, Recount
 from opdt.scale.partition_run import Found, PartitionRun
 from opdt.scale.passes import CountCells, FetchRows, PassPart
 from opdt.scale.scanner import Parts
-from opdt.solution import Clock
+from opdt.solution import Clock, Progress
 
 Whole = NDArray[np.int64]
+
+PAIRS_FIRST = -100  # a stage before all others
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class DeviceTuning:
     sets: int = 64  # sets whose cells are brought back at a time
     jobs: int = 16_384  # ways to use sets of axes that are parted at a time
     again: int = 2_048  # sets that are counted again at a time
+    memory_limit: int | None = None  # bytes that may be taken on the device
+    worth_rows: int = 1_000_000  # rows from which "auto" uses a device
 
 
 class OpenMany(NamedTuple):
@@ -93,10 +97,17 @@ class DeviceRun(PartitionRun):
         driver: DeviceDriver,
         switches: Switches,
         tuning: DeviceTuning,
+        *,
+        start: Rule | None = None,
+        at_least: int | None = None,
     ) -> None:
         super().__init__(question, driver, switches)
-        self.tuning, self.passes = tuning, passes
+        self.tuning, self.passes, self.first = tuning, passes, start
         passes.check = driver.check
+        if at_least is not None:
+            self.decide = True
+            least = self.scores.least_value(at_least)
+            self.control[kernels.BEST] = max(self.best, least)
 
     @cached_property
     def ceiling(self) -> int:
@@ -113,6 +124,12 @@ class DeviceRun(PartitionRun):
         self.driver.check()
         self.driver.passes += 1
         return [self.passes.answer(part) for part in parts]
+
+    def _raise(self, found: Found) -> None:
+        """Take a rule as the best; where any that is good enough will do, the search is over."""
+        super()._raise(found)
+        if self.decide:
+            self.halt()
 
     def take_rule(self, found: Found) -> None:
         """Take the loosest rule of its rays that has its value; nothing else is kept of them."""
@@ -167,38 +184,50 @@ class DeviceRows(PartitionRows):
         """Have the best rules of a sample measured in the first pass."""
         run, tuning = self.run, self.run.tuning
         size = min(tuning.seed_rows, self.n_rows // 5)
-        if size < tuning.least_rows:
-            return
-        small = run.question.sample_problem(size)
-        rules = good_rules(small, run.clock, tuning.seed_seconds, tuning.seeds)
+        rules = [] if run.first is None else [run.first]
+        if size >= tuning.least_rows and not run.decide:
+            small = run.question.sample_problem(size)
+            rules += good_rules(small, run.clock, tuning.seed_seconds, tuning.seeds)
         boxes = [run.box_of(run.problem.lower(rule)) for rule in rules]
         self._seeds = tuple(box for box in boxes if box is not None)
 
     def _stage(self, entry: Stream | Count) -> int:
-        """The largest sets come first: a good rule on them spares most of the work on others."""
-        return -(entry.size if isinstance(entry, Stream) else entry.step.size)
+        """Pairs come first, which cost little and settle intervals; then the largest sets.
+
+        A good rule of many conditions spares most of the work on few.
+        """
+        size = entry.size if isinstance(entry, Stream) else entry.step.size
+        return PAIRS_FIRST if size == 2 else -size
 
     def joins(self, entries: list[Entry], entry: Entry) -> bool:
         """Boxes of one number of rays are cut together, as many as one pass takes."""
         first = entries[0] if entries else None
         if not isinstance(first, OpenMany):
-            return not isinstance(entry, OpenMany) and super().joins(entries, entry) or not entries
+            return first is None or (
+                not isinstance(entry, OpenMany) and super().joins(entries, entry)
+            )
         if not isinstance(entry, OpenMany) or first.boxes.n_sides != entry.boxes.n_sides:
             return False
-        held = sum(one.boxes.n_boxes for one in entries)
+        held: int = sum(one.boxes.n_boxes for one in entries)
         return held + entry.boxes.n_boxes <= self.run.tuning.boxes
 
     def perform(self, agenda: Agenda, slot: int, entries: list[Entry]) -> None:
         """One pass over the rows."""
-        if not isinstance(entries[0], OpenMany):
+        if isinstance(entries[0], OpenMany):
+            try:
+                self._open(agenda, BoxArrays.joined([entry.boxes for entry in entries]))
+            except Stopped as stop:
+                self.run.stopped_by = stop.reason
+                self.run.halt()
+                raise Halted from stop
+        else:
             super().perform(agenda, slot, entries)
-            return
-        try:
-            self._open(agenda, BoxArrays.joined([entry.boxes for entry in entries]))
-        except Stopped as stop:
-            self.run.stopped_by = stop.reason
-            self.run.halt()
-            raise Halted from stop
+        if self._driver.tell is not None and not self.run.halted():
+            self.run.note(quick=True)
+            share = agenda.share
+            self._driver.tell(
+                Progress(self.run.clock.elapsed(), self._driver.value, self._driver.bound, share)
+            )
 
     # -- counts --------------------------------------------------------------------------------
 
@@ -284,7 +313,8 @@ class DeviceRows(PartitionRows):
             label_at = np.tile(passes, len(own))[fits]
             goals = np.full(len(way), self._need(count))
             parts = cells.part(SetJobs(
-                first + set_of, way, label_at, goals, layer.grid.n_bins, layer.grid.lone, task.groups,
+                first + set_of, way, label_at, goals, layer.grid.n_bins, layer.grid.lone,
+                task.groups,
             ))  # fmt: skip
             whole = np.minimum(step.most, _most(task, parts.bounds) + offset)
             jobs = parts.owners
@@ -295,14 +325,14 @@ class DeviceRows(PartitionRows):
                 np.minimum(sides.before(axes, own_ways, parts.last + 1), sides.tops[rays[jobs]]),
                 np.minimum(self.n_rows, parts.rows),
             )  # fmt: skip
-            self._add(agenda, boxes.take((boxes.low < boxes.high).all(axis=1)))
+            self._add(agenda, boxes.take(np.asarray((boxes.low < boxes.high).all(axis=1))))
         run.add_counts(np.array([0, len(places), 0, 0]))
 
     def _stand_together(self, rays: Whole) -> NDArray[np.bool_]:
         """Which sets of rays (n, size) may stand together; -1 is no ray."""
         size = rays.shape[1]
         rules = self.scan.sets.rules(size)
-        known = (rays >= 0).all(axis=1) & (rays[:, 1:] > rays[:, :-1]).all(axis=1)
+        known = np.asarray((rays >= 0).all(axis=1) & (rays[:, 1:] > rays[:, :-1]).all(axis=1))
         if not self.scan.sets.fits_all(size):
             fits = [self.run.prepared.fits(tuple(own)) for own in rays[known].tolist()]
             known[known] = fits
@@ -310,7 +340,7 @@ class DeviceRows(PartitionRows):
             kinds = rules.kinds[rays[known]]
             place = (kinds * rules.n_kinds ** np.arange(size - 1, -1, -1)).sum(axis=1)
             known[known] = rules.allowed[place]
-        return np.asarray(known)
+        return known
 
     # -- intervals -----------------------------------------------------------------------------
 

@@ -70,8 +70,8 @@ class HostCells(CountedCells):
             plus, minus = int(groups.plus[at]), int(groups.minus[at])
             mass = max(plus, 0) * right + max(-minus, 0) * wrong
             loss = max(-plus, 0) * right + max(minus, 0) * wrong
-            sums = map(sum_tighter, (mass, loss, right + wrong))
-            table = CellTable(*sums, lone, is_box=False)
+            mass, loss, rows = map(sum_tighter, (mass, loss, right + wrong))
+            table = CellTable(mass, loss, rows, lone, is_box=False)
             records += [[j, *one] for one in parts_of_cells(table, goal, self._most)]
         size = self._part.sets.shape[1]
         return CellParts.of(np.array(records, np.int64).reshape(-1, 3 + 2 * size), size)
@@ -102,16 +102,21 @@ def _bound(cells: Whole, asked: SetsAsked) -> tuple[int, int]:
 class HostPasses(DevicePasses):
     """The passes over the codes of a table in memory."""
 
+    device = "host"
     result_bytes = 1 << 26
 
-    def __init__(self, question: TableQuestion) -> None:
+    def __init__(self, question: TableQuestion, memory_limit: int | None = None) -> None:
         self._rays = question.prepared.rays.rays
-        table, objective = question.problem.table, question.objective
-        self._columns = table.columns
-        self._keys = {f: keys_of(column.codes) for f, column in enumerate(table.columns)}
-        self._classes = objective.classes.astype(np.uint8)
-        self._weights = objective.weights
+        self._columns = question.problem.table.columns
+        self._keys = {f: keys_of(column.codes) for f, column in enumerate(self._columns)}
         self._orders: dict[int, tuple[NDArray[np.intp], Whole]] = {}
+        self.held_bytes = 1 << 30 if memory_limit is None else memory_limit
+        self.relabel(question)
+
+    def relabel(self, question: TableQuestion) -> None:
+        """See `DevicePasses`."""
+        self._classes = question.objective.classes.astype(np.uint8)
+        self._weights = question.objective.weights
 
     def count(self, part: CountCells) -> CountedCells:
         """See `DevicePasses`."""
@@ -164,7 +169,9 @@ class HostPasses(DevicePasses):
             key=len, default=np.arange(len(self._classes)),
         )  # fmt: skip
         inside = np.ones(len(rows), bool)
-        levels = [levels_of(self._rays[r], self._keys[self._rays[r].feature][rows]) for r in box.rays]
+        levels = [
+            levels_of(self._rays[r], self._keys[self._rays[r].feature][rows]) for r in box.rays
+        ]
         for own, low in zip(levels, box.low, strict=True):
             inside &= own > low
         return rows[inside], [own[inside] for own in levels]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.device.box_arrays import BoxesToCut, CellParts, CutBoxes
+from opdt.device.table_question import TableQuestion
 from opdt.engines.search.scan_kernels import Groups
 from opdt.scale.passes import CountCells, FetchRows, FindNeighbours, PassPart
 from opdt.scale.scanner import Parts
@@ -77,6 +78,14 @@ class DevicePasses(ABC):
 
     Attributes
     ----------
+    device, name : str
+        The kind of the device, and what it calls itself.
+    upload_seconds : float
+        Time in which the codes were sent.
+    streamed : bool
+        Whether rows are sent in blocks, again for every pass.
+    held_bytes : int
+        Bytes that codes and bins may take on the device.
     result_bytes : int
         Bytes that the counts of a pass may take where they are made.
     most_alive : int
@@ -85,6 +94,11 @@ class DevicePasses(ABC):
         Asked from time to time during a pass; what it raises ends the pass.
     """
 
+    device: ClassVar[str]
+    name: str = ""
+    upload_seconds: float = 0.0
+    streamed: bool = False
+    held_bytes: int = 0
     result_bytes: int
     most_alive: int = MOST_ALIVE
     check: Callable[[], None] = staticmethod(lambda: None)
@@ -100,6 +114,10 @@ class DevicePasses(ABC):
             at = np.array([position for _, position in part.spots], np.int64)
             return {"below": at - 1, "above": at}
         raise TypeError(f"no pass knows {type(part).__name__}")
+
+    @abstractmethod
+    def relabel(self, question: TableQuestion) -> None:
+        """Take the classes, weights and price of another question about the same table."""
 
     @abstractmethod
     def count(self, part: CountCells) -> CountedCells:

@@ -72,12 +72,10 @@ class Column:
         """The column on some rows, coded again: a value that none of them has is no value."""
         codes = self.codes[rows]
         if FEW * len(rows) < self.n_values:  # sorting them is quicker than a table of all values
-            known, place = np.unique(codes, return_inverse=True)
-            absent = int(len(known) > 0 and known[0] < 0)
-            own = self.values[known[absent:]]
-            return Column(
-                self.name, self.kind, (place - absent).astype(np.int32), own, self.cleaning
-            )
+            some, ranks = np.unique(codes, return_inverse=True)
+            absent = int((some < 0).sum())
+            own = (ranks - absent).astype(np.int32)
+            return Column(self.name, self.kind, own, self.values[some[absent:]], self.cleaning)
         present = np.zeros(self.n_values + 1, bool)  # the last is that of missing values, code -1
         present[codes] = True
         known = np.flatnonzero(present[:-1])

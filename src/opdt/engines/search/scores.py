@@ -35,7 +35,7 @@ class Scores:
 
     @classmethod
     def of_sums(cls, weight: int, largest: int, depth: int) -> Scores:
-        """The same, from the weight of all rows and the largest sum of absolute gains of a label."""
+        """The same, from the weight of all rows and the largest sum of absolute gains."""
         price = weight + 1
         scale = price * depth + weight + 1
         if largest * scale < LIMIT:
