@@ -166,7 +166,8 @@ def compare_counts(
         places = np.arange(len(sets))
         assert np.array_equal(one.take(places), two.take(places))
         ordered = np.array([a.edges is not None and not a.singles for a in layer.axes])
-        asked = SetsAsked(0, len(sets), layer.grid.n_bins, ordered, groups)
+        grid = layer.grid
+        asked = SetsAsked(0, len(sets), grid.n_bins, grid.lone, ordered, groups)
         assert np.array_equal(one.bounds(asked), two.bounds(asked))
         own = np.flatnonzero(ordered[sets].all(axis=1))
         jobs = SetJobs(

@@ -281,7 +281,9 @@ def test_the_most_precise_rule(card: Any) -> None:
 @pytest.mark.usefixtures("no_cupy")
 def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    path.write_text("a,y\n" + "\n".join(f"{i % 7},{i % 7 > 4}" for i in range(60)), encoding="utf-8")
+    path.write_text(
+        "a,y\n" + "\n".join(f"{i % 7},{i % 7 > 4}" for i in range(60)), encoding="utf-8"
+    )
     runner = CliRunner()
     refused = runner.invoke(app, ["fit", str(path), "--target", "y", "--device", "cuda"])
     assert refused.exit_code != 0

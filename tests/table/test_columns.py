@@ -136,7 +136,7 @@ def test_an_infinite_value_in_a_matrix_is_refused_by_column() -> None:
 def test_few_rows_of_many_values_are_coded_as_any_rows() -> None:
     rng = np.random.default_rng(0)
     values = np.append(rng.permutation(1_000).astype(float), np.nan)
-    column = code_column("x", from_array(values))
+    column = code_column("x", from_array(values, "x"))
     for rows in ([3, 999, 3, 1_000], [5], [], [1_000], list(range(200))):
         own = column.take(np.array(rows, np.int64))
         present = values[rows][~np.isnan(values[rows])]

@@ -37,6 +37,7 @@ SHARE = 0.7  # part of the free memory of the device for codes and bins
 N_LAYERS = 4  # bytes of a row on an axis: layers of bins that are held
 MOST_CELLS = 8 << 30  # bytes of the counts of a pass, a third of what is free at most
 OPS = {Op.GE: 0, Op.LT: 1, Op.EQ: 2, Op.NE: 3, Op.IN: 4, Op.MISSING: 5, Op.PRESENT: 6}
+COPIES = 8 << 10  # bytes of copies of few cells
 ROWS_AT_ONCE = 5e10  # rows times sets that are counted between two looks at the clock
 BLOCKS = 1_056  # blocks of threads that share tables of cells
 SPARE = 1 << 30  # bytes for the tables of these blocks
@@ -116,7 +117,9 @@ class CudaCells(CountedCells):
         kernel(
             (blocks,), (THREADS,),
             (
-                self._cells, extents, cupy.asarray(n_bins), starts, np.int32(len(known)),
+                self._cells, extents, cupy.asarray(n_bins),
+                cupy.asarray(sets[known] * asked.lone.shape[1]), cupy.asarray(asked.lone), starts,
+                np.int32(len(known)),
                 np.int32(part.n_groups), labels, np.int32(len(groups.labels)), np.int64(room),
                 0 if spare is None else spare, found,
             ),
@@ -352,15 +355,17 @@ class CudaPasses(DevicePasses):
             step = max(1, int(ROWS_AT_ONCE // max(1, block.n_rows)))
             for first in range(0, n_sets, step):
                 last = min(n_sets, first + step)
-                shared = int(n_cells[first:last].max()) * cells.itemsize
-                in_shared = shared <= SHARED
-                shared = shared if in_shared else 0
+                most = int(n_cells[first:last].max()) * cells.itemsize
+                copies = 0
+                if most <= SHARED:
+                    copies = 1 << min(5, max(1, COPIES // most).bit_length() - 1)
+                shared = copies * most
                 self.kernel(f"count_{size}", shared)(
                     (last - first, tiles, len(block.ends)), (THREADS,),
                     (
                         bins, np.int64(block.n_rows), sets[first:last], extents[first:last],
                         starts[first:last], block.segments, np.int64(tile),
-                        0 if block.weights is None else block.weights, np.int32(in_shared), cells,
+                        0 if block.weights is None else block.weights, np.int32(copies), cells,
                     ),
                     shared_mem=shared,
                 )  # fmt: skip

@@ -252,7 +252,7 @@ class DeviceRows(PartitionRows):
         layer, task, tuning = block.layer, count.step.task, self.run.tuning
         ordered, sets = _ordered(layer), count.sets
         grid = layer.grid
-        asked = SetsAsked(first, len(sets), grid.n_bins, ordered, task.groups)
+        asked = SetsAsked(first, len(sets), grid.n_bins, grid.lone, ordered, task.groups)
         bounds, reached = cells.bounds(asked).T
         spans = self._are_intervals(layer, sets)
         self._settle_intervals(layer, count, np.flatnonzero(spans & (bounds >= self._need(count))))

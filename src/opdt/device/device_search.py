@@ -35,6 +35,7 @@ from opdt.solution import Budget, Clock, Solution, StopReason, running
 
 MOST_CLASSES = 255
 MOST_CONDITIONS = 8
+MOST_FEATURES = 4_000  # of which there are eight million pairs, each counted by itself
 TRIES = 4  # with less and less of the device's memory, before the search goes on without it
 HOST_BYTES = 1 << 30  # of the twin of a device, for which nothing depends on it
 LESS = 8  # by which it is divided each time
@@ -76,8 +77,8 @@ class DeviceSearch(SearchEngine):
         or "host" for the same search on this machine, which tests compare with it.
     tuning : DeviceTuning
 
-    Objectives other than the VI, limits on sums of rows, and more than 255 classes or 8 conditions
-    are searched on the CPU; "cuda" says so in a warning.
+    Objectives other than the VI, limits on sums of rows, and more than 255 classes, 4,000 features
+    or 8 conditions are searched on the CPU; "cuda" says so in a warning.
     """
 
     name: ClassVar[str] = "search"
@@ -298,6 +299,8 @@ def _why_not(problem: Problem) -> str | None:
         return "for rules under 'max_coverage', 'segments' or 'parities'"
     if len(problem.table.classes) > MOST_CLASSES:
         return f"tables of more than {MOST_CLASSES} classes"
+    if problem.table.n_features > MOST_FEATURES:
+        return f"tables of more than {MOST_FEATURES:,} features"
     if problem.structure.depth > MOST_CONDITIONS:
         return f"for rules of more than {MOST_CONDITIONS} conditions"
     return None

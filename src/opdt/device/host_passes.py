@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.device.box_arrays import BoxesToCut, CellParts, CutBoxes, places_at
-from opdt.device.cell_parts import CellTable, parts_of_cells, sum_tighter
+from opdt.device.cell_parts import NONE, CellTable, parts_of_cells, sum_tighter
 from opdt.device.passes import UNKNOWN, CountedCells, DevicePasses, SetJobs, SetsAsked
 from opdt.device.table_question import TableQuestion, keys_of
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.intervals import best_run
+from opdt.engines.search.scan_kernels import Groups
 from opdt.scale.keys import Coded
 from opdt.scale.passes import CountCells, FetchRows, levels_of
 from opdt.scale.scanner import Parts
@@ -30,14 +31,17 @@ class HostCells(CountedCells):
     def bounds(self, asked: SetsAsked) -> Whole:
         """See `CountedCells`."""
         out = np.full((asked.number, 2), UNKNOWN)
+        size = self._part.sets.shape[1]
         for at in range(asked.number):
-            axes = self._part.sets[asked.first + at]
-            if not asked.ordered[axes].all():
+            place = asked.first + at
+            if not asked.ordered[self._part.sets[place]].all():
                 continue
-            cells = self._part.cells_of(asked.first + at, self._cells)
-            # the first axis is the last one of the array; missing values are in no rule
-            inner = tuple(slice(0, n) for n in asked.n_bins[axes][::-1])
-            out[at] = _bound(cells[(slice(None), *inner)], asked)
+            best = reached = NONE
+            for way, p in product(range(1 << size), range(len(asked.groups.labels))):
+                table = self._table(place, way, p, asked.n_bins, asked.lone, asked.groups)
+                best = int(table.bounds().max(initial=best))
+                reached = int((table.mass - table.loss).max(initial=reached))
+            out[at] = best, reached
         return out
 
     def take(self, places: Whole) -> Whole:
@@ -49,54 +53,35 @@ class HostCells(CountedCells):
     def part(self, jobs: SetJobs) -> CellParts:
         """See `CountedCells`."""
         records: list[list[int]] = []
-        groups = jobs.groups
-        for j, (place, way, at, goal) in enumerate(
-            zip(*(own.tolist() for own in jobs[:4]), strict=True)
-        ):
-            axes = self._part.sets[place]
-            sizes = jobs.n_bins[axes]
-            # the first axis is the last one of the counts, and the first one here
-            cells = self._part.cells_of(place, self._cells)
-            cells = cells[(slice(None), *(slice(0, n) for n in sizes[::-1]))]
-            cells = cells.transpose(0, *range(len(axes), 0, -1))
-            turns = [slice(None, None, -1 if way >> d & 1 else 1) for d in range(len(axes))]
-            cells = cells[(slice(None), *turns)]
-            lone = [
-                jobs.lone[a][:n].astype(bool)[turn]
-                for a, n, turn in zip(axes, sizes, turns, strict=True)
-            ]
-            right = cells[groups.right[at]]
-            wrong = cells.sum(axis=0) - right
-            plus, minus = int(groups.plus[at]), int(groups.minus[at])
-            mass = max(plus, 0) * right + max(-minus, 0) * wrong
-            loss = max(-plus, 0) * right + max(minus, 0) * wrong
-            mass, loss, rows = map(sum_tighter, (mass, loss, right + wrong))
-            table = CellTable(mass, loss, rows, lone, is_box=False)
+        asked = zip(*(own.tolist() for own in jobs[:4]), strict=True)
+        for j, (place, way, p, goal) in enumerate(asked):
+            table = self._table(place, way, p, jobs.n_bins, jobs.lone, jobs.groups)
             records += [[j, *one] for one in parts_of_cells(table, goal, self._most)]
         size = self._part.sets.shape[1]
         return CellParts.of(np.array(records, np.int64).reshape(-1, 3 + 2 * size), size)
 
-
-def _bound(cells: Whole, asked: SetsAsked) -> tuple[int, int]:
-    """Bound and gain of one set; `cells` (n_groups, …) are those of values."""
-    best = reached = -(1 << 62)
-    groups, n_dims = asked.groups, cells.ndim - 1
-    for ways in product((1, -1), repeat=n_dims):
-        turned = cells[(slice(None), *(slice(None, None, way) for way in ways))]
-        for p in range(len(groups.labels)):
-            right = turned[groups.right[p]]
-            both = (right, turned.sum(axis=0) - right)
-            plus, minus = int(groups.plus[p]), int(groups.minus[p])
-            sums, exact = [], []
-            for counts, loosest in zip(both, (plus >= 0, minus < 0), strict=True):
-                behind = sum_tighter(counts)
-                exact.append(behind)
-                if not loosest:
-                    behind = np.pad(behind, [(0, 1)] * n_dims)[(slice(1, None),) * n_dims]
-                sums.append(behind)
-            best = int((plus * sums[0] - minus * sums[1]).max(initial=best))
-            reached = int((plus * exact[0] - minus * exact[1]).max(initial=reached))
-    return best, reached
+    def _table(
+        self, place: int, way: int, p: int, n_bins: Whole, lone: NDArray[np.uint8], groups: Groups
+    ) -> CellTable:
+        """The cells of a set in one way to use its axes, for the label of a pass."""
+        axes = self._part.sets[place]
+        sizes = n_bins[axes]
+        # the first axis is the last one of the counts, and the first one here
+        cells = self._part.cells_of(place, self._cells)
+        cells = cells[(slice(None), *(slice(0, n) for n in sizes[::-1]))]
+        cells = cells.transpose(0, *range(len(axes), 0, -1))
+        turns = [slice(None, None, -1 if way >> d & 1 else 1) for d in range(len(axes))]
+        cells = cells[(slice(None), *turns)]
+        right = cells[groups.right[p]]
+        wrong = cells.sum(axis=0) - right
+        plus, minus = int(groups.plus[p]), int(groups.minus[p])
+        # where limits on rows have prices, a right row may lose and a wrong one gain
+        mass = max(plus, 0) * right + max(-minus, 0) * wrong
+        loss = max(-plus, 0) * right + max(minus, 0) * wrong
+        sums = map(sum_tighter, (mass, loss, right + wrong))
+        alone = [lone[a][:n].astype(bool)[t] for a, n, t in zip(axes, sizes, turns, strict=True)]
+        mass, loss, rows = sums
+        return CellTable(mass, loss, rows, alone, is_box=False)
 
 
 class HostPasses(DevicePasses):

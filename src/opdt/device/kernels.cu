@@ -48,11 +48,13 @@ extern "C" __global__ void bins_by_table(const CODE* codes, Whole n_rows, const 
 //   starts    (n_sets,) where the cells of a set begin in `out`: groups one after the other, the first axis fastest
 //   segments  (n_segments, 3) first row, end and group of the rows of a class
 //   weights   (n_rows,) or null where every row counts one
+//   copies    a power of two: of few cells each has so many copies in shared memory, so that threads seldom meet; 0 where
+//             cells do not fit there and are counted in `out`
 // One block counts one set (x) in one tile of rows (y) of one segment (z) in shared memory and adds it to `out`;
 // tiles are the slower index, so that the bins of a tile are read from cache by all sets.
 template <int K>
 __device__ void count(const Bin* bins, Whole pitch, const int* sets, const int* extents, const Whole* starts,
-                      const Whole* segments, Whole tile, const Whole* weights, int in_shared, CELL* out) {
+                      const Whole* segments, Whole tile, const Whole* weights, int copies, CELL* out) {
   extern __shared__ unsigned char memory[];
   CELL* cells = (CELL*)memory;
   const int s = blockIdx.x;
@@ -69,8 +71,9 @@ __device__ void count(const Bin* bins, Whole pitch, const int* sets, const int* 
     n_cells *= extents[s * K + d];
   }
   CELL* total = out + starts[s] + segment[2] * n_cells;
-  if (in_shared) {
-    for (int c = threadIdx.x; c < n_cells; c += blockDim.x) cells[c] = 0;
+  const int each = max(1, copies), own = threadIdx.x & (each - 1);
+  if (copies) {
+    for (int c = threadIdx.x; c < n_cells * copies; c += blockDim.x) cells[c] = 0;
     __syncthreads();
   } else {
     cells = total;
@@ -82,34 +85,39 @@ __device__ void count(const Bin* bins, Whole pitch, const int* sets, const int* 
       if (((four[0] >> (8 * j)) & 255) == NOWHERE) continue;
       int cell = 0;
       for (int d = 0; d < K; ++d) cell += stride[d] * ((four[d] >> (8 * j)) & 255);
-      atomicAdd(cells + cell, weights ? (CELL)weights[i + j] : (CELL)1);
+      atomicAdd(cells + cell * each + own, weights ? (CELL)weights[i + j] : (CELL)1);
     }
   }
-  if (!in_shared) return;
+  if (!copies) return;
   __syncthreads();
-  for (int c = threadIdx.x; c < n_cells; c += blockDim.x)
-    if (cells[c]) atomicAdd(total + c, cells[c]);
+  for (int c = threadIdx.x; c < n_cells; c += blockDim.x) {
+    CELL sum = 0;
+    for (int copy = 0; copy < copies; ++copy) sum += cells[c * copies + copy];
+    if (sum) atomicAdd(total + c, sum);
+  }
 }
 
 #define COUNT(K)                                                                                               \
   extern "C" __global__ void count_##K(const Bin* bins, Whole pitch, const int* sets, const int* extents,      \
-                                       const Whole* starts, const Whole* segments, Whole tile,                \
-                                       const Whole* weights, int in_shared, CELL* out) {                   \
-    count<K>(bins, pitch, sets, extents, starts, segments, tile, weights, in_shared, out);                    \
+                                       const Whole* starts, const Whole* segments, Whole tile,                 \
+                                       const Whole* weights, int copies, CELL* out) {                          \
+    count<K>(bins, pitch, sets, extents, starts, segments, tile, weights, copies, out);                        \
   }
 COUNT(1) COUNT(2) COUNT(3) COUNT(4) COUNT(5) COUNT(6) COUNT(7) COUNT(8)
 
 // The most that a rule on each set of ordered axes can gain, whatever the directions of its conditions.
 //   n_bins   (n_sets, K) bins of each axis without that of missing values
+//   lone_at  (n_sets, K) where the lone bins of an axis begin in `lone`: those of one value
 //   spare    room for two tables of `room` places for each block; null where they fit into shared memory
 //   labels   (n_labels, 3): the group of its class, and what a unit of weight of it gains, and of another group loses
 //   bounds   (n_sets, 2) the largest over all labels, directions and places; and the largest gain of a threshold
 //            at the edge of a bin, which a rule has
-// A threshold in bin p covers at most the bins from p on, and at least those behind p. With R and W the weights
-// of right and of wrong rows that are covered, the gain is at most plus * R(from p) - minus * W(behind p).
+// A threshold in bin p covers at most the bins from p on, and at least those behind p; in a lone bin it covers those
+// behind it. With R and W the weights of right and of wrong rows that are covered, the gain is at most
+// plus * R(at most) - minus * W(at least).
 template <int K>
-__device__ void bound(const CELL* cells, const int* extents, const int* n_bins, const Whole* starts, int n_sets,
-                      int n_groups, const Whole* labels, int n_labels, Whole room, CELL* spare, Whole* bounds) {
+__device__ void bound(const CELL* cells, const int* extents, const int* n_bins, const Whole* lone_at,
+                      const unsigned char* lone, const Whole* starts, int n_sets, int n_groups, const Whole* labels, int n_labels, Whole room, CELL* spare, Whole* bounds) {
   extern __shared__ unsigned char memory[];
   __shared__ Whole best, reached;
   CELL* right = spare ? spare + 2 * room * blockIdx.x : (CELL*)memory;
@@ -160,17 +168,23 @@ __device__ void bound(const CELL* cells, const int* extents, const int* n_bins, 
           __syncthreads();
         }
         for (int p = threadIdx.x; p < n_places; p += blockDim.x) {
-          int behind = p, rest = p;
-          bool some = true;
+          int loosest = p, behind = p, rest = p;
+          bool some = true, exists = true;
           for (int d = 0; d < K; ++d) {
-            some = some && rest % size[d] + 1 < size[d];
+            const int at = rest % size[d];
             rest /= size[d];
+            const bool last = at + 1 == size[d];
+            const bool one = lone[lone_at[s * K + d] + ((way >> d) & 1 ? size[d] - 1 - at : at)];
+            some = some && !last;
+            exists = exists && !(one && last);
+            if (one) loosest += step[d];
             behind += step[d];
           }
-          // where limits on rows have prices, a right row may lose and a wrong one gain
-          const Whole r = plus >= 0 ? right[p] : some ? right[behind] : (CELL)0;
-          const Whole w = minus < 0 ? wrong[p] : some ? wrong[behind] : (CELL)0;
-          most = max(most, plus * r - minus * w);
+          if (exists) {  // where limits on rows have prices, a right row may lose and a wrong one gain
+            const Whole r = plus >= 0 ? right[loosest] : some ? right[behind] : (CELL)0;
+            const Whole w = minus < 0 ? wrong[loosest] : some ? wrong[behind] : (CELL)0;
+            most = max(most, plus * r - minus * w);
+          }
           value = max(value, plus * (Whole)right[p] - minus * (Whole)wrong[p]);
         }
         __syncthreads();
@@ -189,9 +203,11 @@ __device__ void bound(const CELL* cells, const int* extents, const int* n_bins, 
 
 #define BOUND(K)                                                                                               \
   extern "C" __global__ void bound_##K(const CELL* cells, const int* extents, const int* n_bins,               \
-                                       const Whole* starts, int n_sets, int n_groups, const Whole* labels,     \
-                                       int n_labels, Whole room, CELL* spare, Whole* bounds) {                 \
-    bound<K>(cells, extents, n_bins, starts, n_sets, n_groups, labels, n_labels, room, spare, bounds);         \
+                                       const Whole* lone_at, const unsigned char* lone, const Whole* starts,   \
+                                       int n_sets, int n_groups, const Whole* labels, int n_labels,            \
+                                       Whole room, CELL* spare, Whole* bounds) {                               \
+    bound<K>(cells, extents, n_bins, lone_at, lone, starts, n_sets, n_groups, labels, n_labels, room, spare,   \
+             bounds);                                                                                          \
   }
 BOUND(1) BOUND(2) BOUND(3) BOUND(4) BOUND(5) BOUND(6) BOUND(7) BOUND(8)
 

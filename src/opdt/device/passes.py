@@ -28,6 +28,7 @@ class SetsAsked(NamedTuple):
     first: int  # the place of the first
     number: int
     n_bins: Whole  # (n_axes,) bins of each axis without that of missing values
+    lone: NDArray[np.uint8]  # (n_axes, most bins) which bins hold one value only
     ordered: NDArray[np.bool_]  # (n_axes,) whether only thresholds are asked of it
     groups: Groups
 
@@ -53,11 +54,12 @@ class CountedCells(ABC):
 
         Shape (n_sets, 2), in units of `asked.groups`.
 
-        A threshold in bin p covers at most the bins from p on, and at least those behind it. With
-        R and W the covered weights of right and of wrong rows a rule gains
-        plus R - minus W, which is at most plus R(from p) - minus W(behind p). The largest over all
-        places, directions and labels is the bound. A threshold at the edge of a bin gains
-        plus R(from p) - minus W(from p). Of sets with an axis without order nothing is known.
+        A threshold in bin p covers at most the bins from p on, and at least those behind it; in a
+        lone bin it covers those behind it. With R and W the covered weights of right and of wrong
+        rows a rule gains plus R - minus W, which is at most plus R(at most) - minus W(at least).
+        The largest over all places, directions and labels is the bound. A threshold at the edge of
+        a bin gains plus R(from p) - minus W(from p). Of sets with an axis without order nothing is
+        known.
         """
 
     @abstractmethod
