@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,8 +26,8 @@ PRELUDE = """
 #include <algorithm>
 #include <cstring>
 struct Dim { unsigned x, y, z; };
-static Dim blockIdx, gridDim, threadIdx = {0, 0, 0}, blockDim = {1, 1, 1};
-alignas(16) static unsigned char block_memory[256 << 10];
+static thread_local Dim blockIdx, gridDim, threadIdx = {0, 0, 0}, blockDim = {1, 1, 1};
+alignas(16) static thread_local unsigned char block_memory[256 << 10];
 #define __global__
 #define __device__ static
 #define __shared__
@@ -165,6 +165,7 @@ def as_module(card: EmulatedCard) -> ModuleType:
 
     class Device:
         id = 0
+        attributes: ClassVar = {"MaxSharedMemoryPerBlockOptin": 227 << 10}
         mem_info = (card.free, card.free)
 
         @staticmethod

@@ -30,7 +30,7 @@ Whole = NDArray[np.int64]
 PAD = 16  # the rows of each class are filled up to a multiple of this
 NOWHERE = 255  # the bin of a row that only fills up
 THREADS = 512
-SHARED = 200 << 10  # bytes of a block's own memory
+SHARED = 200 << 10  # bytes of a block's own memory, at most
 CACHE = 24 << 20  # bytes of a tile of rows that all sets of axes read
 LEAST_TILE = 1 << 16
 SHARE = 0.7  # part of the free memory of the device for codes and bins
@@ -40,7 +40,6 @@ OPS = {Op.GE: 0, Op.LT: 1, Op.EQ: 2, Op.NE: 3, Op.IN: 4, Op.MISSING: 5, Op.PRESE
 COPIES = 8 << 10  # bytes of copies of few cells
 ROWS_AT_ONCE = 5e10  # rows times sets that are counted between two looks at the clock
 BLOCKS = 1_056  # blocks of threads that share tables of cells
-SPARE = 1 << 30  # bytes for the tables of these blocks
 NEAR = 1 << 28  # rows of gates that are held at a time
 LEAST_CELLS = 1 << 20  # bytes of the counts of a pass, at least
 SHARES = 2_000  # rows of a sample by which gates are chosen
@@ -110,7 +109,7 @@ class CudaCells(CountedCells):
         room = int(n_bins.astype(np.int64).prod(axis=1).max())
         each = 2 * room * self._cells.itemsize
         blocks, shared, spare = min(len(known), 1 << 16), each, None
-        if each > SHARED:
+        if each > self._passes.shared:
             blocks = max(1, min(len(known), 1024, (1 << 29) // each))
             shared, spare = 0, cupy.empty(blocks * 2 * room, self._cells.dtype)
         kernel = self._passes.kernel(f"bound_{sets.shape[1]}", shared)
@@ -156,7 +155,7 @@ class CudaCells(CountedCells):
         ], axis=1).astype(np.int64)  # fmt: skip
         n_bins = jobs.n_bins[axes].astype(np.int32)
         places = int(n_bins.astype(np.int64).prod(axis=1).max())
-        blocks = max(1, min(len(axes), BLOCKS, SPARE // (24 * places)))
+        blocks = max(1, min(len(axes), BLOCKS, self._passes.result_bytes // (4 * 24 * places)))
         tables = cupy.empty(3 * blocks * places, np.int64)
         asked = (
             self._cells, cupy.asarray(table),
@@ -197,6 +196,8 @@ class CudaPasses(DevicePasses):
             if most < np.iinfo(kind).max
         )  # fmt: skip
         self._samples: dict[int, NDArray[Any]] = {}
+        least = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] - (8 << 10)
+        self.shared = min(SHARED, int(least))  # bytes of a block's own memory
         free = free_bytes()
         limit = free if memory_limit is None else min(free, memory_limit)
         each = len(used) * (np.dtype(self._code).itemsize + N_LAYERS) + 24
@@ -248,7 +249,7 @@ class CudaPasses(DevicePasses):
         """A kernel that may use so many bytes of a block's own memory."""
         found = self._module.get_function(name)
         if shared > 48 << 10:  # the same for all, since threads share the kernels
-            found.max_dynamic_shared_size_bytes = SHARED
+            found.max_dynamic_shared_size_bytes = self.shared
         return found
 
     # -- rows ----------------------------------------------------------------------------------
@@ -357,7 +358,7 @@ class CudaPasses(DevicePasses):
                 last = min(n_sets, first + step)
                 most = int(n_cells[first:last].max()) * cells.itemsize
                 copies = 0
-                if most <= SHARED:
+                if most <= self.shared:
                     copies = 1 << min(5, max(1, COPIES // most).bit_length() - 1)
                 shared = copies * most
                 self.kernel(f"count_{size}", shared)(
@@ -385,7 +386,7 @@ class CudaPasses(DevicePasses):
         sums = [cupy.zeros(int(starts[-1]), np.int64) for _ in range(3)]
         factors = cupy.asarray(asked.factors[plan.order])
         first = cupy.asarray(starts)
-        room = SHARED // 24
+        room = self.shared // 24
         shared = 24 * int(cells[cells <= room].max(initial=0))
         for block in self._loaded(self._features(asked.boxes.rays)):
             for some, spans, near, rows in self._gated(block, plan):
