@@ -27,7 +27,7 @@ from opdt.errors import EngineUnavailable, InputError, OpdtWarning, UnsupportedP
 from opdt.problem import Problem
 from opdt.solution import Budget, Solution
 
-ROWS = 2_000
+ROWS = 600
 rng = np.random.default_rng(5)
 X = {name: rng.normal(size=ROWS).round(2) for name in "abc"}
 y = ((X["a"] > 0.5) & (X["b"] < 0.3) & (rng.random(ROWS) < 0.8)) | (rng.random(ROWS) < 0.1)
@@ -122,7 +122,7 @@ def test_what_a_device_does_not_search_is_left_to_the_cpu(card: Any) -> None:
     with pytest.warns(OpdtWarning, match="device 'cuda' does not search objectives in which rows"):
         found = discover(X, y, objective=money, label=True, device="cuda")
     assert agrees(found, here)
-    limits = {"max_coverage": 100}
+    limits = {"max_coverage": 30}
     with pytest.warns(OpdtWarning, match="under 'max_coverage'"):
         limited = discover(X, y, w=3, constraints=limits, device="cuda")
     assert agrees(limited, discover(X, y, w=3, constraints=limits))

@@ -24,7 +24,7 @@ from opdt.engines.search import Switches, intervals, kernels
 from opdt.engines.search.agenda import Agenda, Entry, Halted, Stream
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.records import Task
-from opdt.engines.search.rows import Count, Open
+from opdt.engines.search.rows import Count, Open, Step
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.seeding import good_rules
 from opdt.problem import CodedRule
@@ -175,6 +175,13 @@ class DeviceRows(PartitionRows):
         """Undecided rows of a box that come back: cutting it finer costs less than settling it."""
         return self.run.tuning.fetched_rows
 
+    def layer(self, step: Step) -> PartitionLayer:
+        """The axes in the first bins of a step, which are those of all questions about a table."""
+        known, key = self.run.question.layers, (step.size, step.ladder[0])
+        if key not in known:
+            known[key] = super().layer(step)
+        return known[key]
+
     def ladder(self, size: int) -> tuple[int, ...]:
         """Bins of an axis when so many are counted together."""
         bins = self.run.tuning.bins
@@ -246,8 +253,9 @@ class DeviceRows(PartitionRows):
     ) -> None:  # fmt: skip
         """Bound the sets of a count, the first of which is at a place of the block.
 
-        The cells of the set of the best rule are brought back first. Sets of ordered axes are
-        counted in finer bins, or parted where they were counted; the cells of others come back.
+        The cells of the set of the best rule, if it is good enough, are brought back first. Sets of
+        ordered axes are counted in finer bins, or parted where they were counted; the cells of
+        others come back.
         """
         layer, task, tuning = block.layer, count.step.task, self.run.tuning
         ordered, sets = _ordered(layer), count.sets
@@ -257,7 +265,7 @@ class DeviceRows(PartitionRows):
         spans = self._are_intervals(layer, sets)
         self._settle_intervals(layer, count, np.flatnonzero(spans & (bounds >= self._need(count))))
         best = int(np.where(spans, UNKNOWN[1], reached).argmax())
-        if not spans[best]:
+        if not spans[best] and reached[best] >= self._need(count):
             self._bring(agenda, block, part, cells, count, first, np.array([best]))
             spans[best] = True
         order = np.argsort(-bounds, kind="stable")

@@ -195,6 +195,7 @@ class DeviceSearcher(Searcher):
         super().__init__(problem, engine.switches)
         self._device = engine
         self._passes: DevicePasses | None = None
+        self._question: TableQuestion | None = None  # the last one
         self._turn = threading.Lock()
         self._failed = False
 
@@ -256,8 +257,10 @@ class DeviceSearcher(Searcher):
         """What is asked of the rows on the device, which are sent there once."""
         if not self._suits(problem):
             return None
-        question = TableQuestion(problem, self._prepared)
         with self._turn:
+            last = self._question
+            question = last.again(problem) if last else TableQuestion(problem, self._prepared)
+            self._question = question
             if self._passes is not None:
                 try:
                     self._passes.relabel(question)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from opdt.engines.search.scores import Scores
 from opdt.engines.search.seeding import sample_of
 from opdt.problem import Problem, VolumeImpurity
 from opdt.scale.keys import MISSING
+from opdt.scale.layers import PartitionLayer
 from opdt.scale.question import Question
 from opdt.scale.summary import FEW_VALUES
 
@@ -33,6 +33,9 @@ class TableQuestion(Question):
             raise TypeError("rows on a device are counted by class")
         self.problem, self.prepared, self.objective = problem, prepared, objective
         self.n_rows = problem.table.n_rows
+        self._sample: dict[int, Whole] = {}
+        # axes by the number of conditions and of bins
+        self.layers: dict[tuple[int, int], PartitionLayer] = {}
         self.totals = _by_class(objective, len(problem.table.classes))
         self.ratio = objective.w
         self.scores = Scores.of_sums(
@@ -68,16 +71,19 @@ class TableQuestion(Question):
 
     def sample_keys(self) -> dict[int, Whole]:
         """The keys of some rows, by which cells are cut."""
-        return {
-            f: keys_of(column.codes[self._sampled])
-            for f, column in enumerate(self.problem.table.columns)
-        }
+        if not self._sample:
+            rows = np.arange(self.n_rows)
+            if self.n_rows > SAMPLE:
+                rows = np.random.default_rng(0).integers(0, self.n_rows, SAMPLE)
+            columns = enumerate(self.problem.table.columns)
+            self._sample.update({f: keys_of(column.codes[rows]) for f, column in columns})
+        return self._sample
 
-    @cached_property
-    def _sampled(self) -> NDArray[Any]:
-        if self.n_rows <= SAMPLE:
-            return np.arange(self.n_rows)
-        return np.random.default_rng(0).integers(0, self.n_rows, SAMPLE)
+    def again(self, problem: Problem) -> TableQuestion:
+        """Another question about the same table: what depends on the table alone is known."""
+        other = TableQuestion(problem, self.prepared)
+        other._sample, other.layers = self._sample, self.layers
+        return other
 
 
 def keys_of(codes: NDArray[Any]) -> Whole:
