@@ -309,7 +309,11 @@ class CudaPasses(DevicePasses):
         import cupy
 
         key = id(axes)
-        if key not in block.bins:
+        if key in block.bins:
+            block.bins[key] = block.bins.pop(key)  # the last one that was asked for
+        else:
+            while len(block.bins) >= N_LAYERS:
+                block.bins.pop(next(iter(block.bins)))
             block.bins[key] = (axes, cupy.empty((len(axes), block.n_rows), np.uint8), set())
         _, bins, filled = block.bins[key]
         real = None
