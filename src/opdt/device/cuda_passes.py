@@ -30,6 +30,7 @@ Whole = NDArray[np.int64]
 PAD = 16  # the rows of each class are filled up to a multiple of this
 NOWHERE = 255  # the bin of a row that only fills up
 THREADS = 512
+RESERVED = 8 << 10  # of these, for what kernels hold there besides
 SHARED = 200 << 10  # bytes of a block's own memory, at most
 CACHE = 24 << 20  # bytes of a tile of rows that all sets of axes read
 LEAST_TILE = 1 << 16
@@ -196,8 +197,8 @@ class CudaPasses(DevicePasses):
             if most < np.iinfo(kind).max
         )  # fmt: skip
         self._samples: dict[int, NDArray[Any]] = {}
-        least = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] - (8 << 10)
-        self.shared = min(SHARED, int(least))  # bytes of a block's own memory
+        most_shared = cupy.cuda.Device().attributes.get("MaxSharedMemoryPerBlockOptin", 48 << 10)
+        self.shared = min(SHARED, int(most_shared) - RESERVED)  # bytes of a block's own memory
         free = free_bytes()
         limit = free if memory_limit is None else min(free, memory_limit)
         each = len(used) * (np.dtype(self._code).itemsize + N_LAYERS) + 24
