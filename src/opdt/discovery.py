@@ -47,6 +47,7 @@ def discover(
     roles: Mapping[str, str] | None = None,
     missing: Any = None,
     engine: str | Engine = "search",
+    device: str | None = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
@@ -103,6 +104,9 @@ def discover(
         Cells that mean that there is no value, such as 9999.
     engine : str or Engine
         See `opdt.engine_names()`.
+    device : str, optional
+        "cuda" counts rows on an NVIDIA GPU, to the same rule and proof; "auto" does so where there
+        is one and the table is large enough to pay. See [when a GPU pays](guides/gpu.md).
     time_limit : float, optional
         Seconds from the call, reading and coding the data included, after which the best rule so
         far is returned, with a true bound.
@@ -133,12 +137,16 @@ def discover(
     IF age >= 28 THEN ill | 0.75
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
-    chosen = get_engine(engine)
+    chosen = _engine_on(engine, device)
     if is_partitioned(X) or (memory_limit is not None and isinstance(X, (str, PathLike))):
         if chosen.name != "search":
             raise UnsupportedProblem(
                 f"engine {chosen.name!r} needs the whole table in memory; for partitions there is "
                 "the engine 'search'."
+            )
+        if device == "cuda":
+            raise UnsupportedProblem(
+                "device 'cuda' needs the whole table in memory; leave 'device' out for partitions."
             )
         from opdt.scale.front import discover_partitioned
 
@@ -201,6 +209,16 @@ def discover(
     if certificate is not None:
         certify(problem, solution, target=y if isinstance(y, str) else TARGET).save(certificate)
     return solution
+
+
+def _engine_on(engine: str | Engine, device: str | None) -> Engine:
+    """The engine of this name, on a device where one is asked for."""
+    chosen = get_engine(engine)
+    if device is None:
+        return chosen
+    from opdt.device import on_device
+
+    return on_device(chosen, device)
 
 
 def _most(objective: str | Objective, n_rows: int, sample_weight: Any) -> float:

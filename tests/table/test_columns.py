@@ -131,3 +131,16 @@ def test_an_infinite_value_in_a_matrix_is_refused_by_column() -> None:
     matrix = np.array([[1.0, 2.0], [3.0, np.inf]])
     with pytest.raises(InputError, match=r"column 'b' contains infinity in 1 row \(first at row 1"):
         code_matrix(["a", "b"], matrix)
+
+
+def test_few_rows_of_many_values_are_coded_as_any_rows() -> None:
+    rng = np.random.default_rng(0)
+    values = np.append(rng.permutation(1_000).astype(float), np.nan)
+    column = code_column("x", from_array(values, "x"))
+    for rows in ([3, 999, 3, 1_000], [5], [], [1_000], list(range(200))):
+        own = column.take(np.array(rows, np.int64))
+        present = values[rows][~np.isnan(values[rows])]
+        assert own.values.tolist() == sorted(set(present.tolist()))
+        assert own.codes.dtype == np.int32
+        shown = [np.nan if code < 0 else own.values[code] for code in own.codes]
+        assert np.array_equal(shown, values[rows], equal_nan=True)

@@ -30,6 +30,7 @@ def fit(
     columns: ColumnOptions,
     text: TextOptions,
     engine: opt.EngineName = "search",
+    device: opt.Device = None,
     run: RunOptions,
     memory_limit: opt.MemoryLimit = None,
     dask: opt.DaskAddress = None,
@@ -66,6 +67,7 @@ def fit(
         **aim.settings(rule.limits),
         **rule.shape(),
         "engine": engine,
+        "device": device,
     }
     pieces = in_pieces(data, memory_limit, dask)
     if pieces and aim.own is not None:
@@ -140,7 +142,7 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     left = None if limit is None else max(0.0, clock.remaining())
     if own is not None:
         problem = asked.aim.problem(source, asked.target, table, asked.rule, settings["max_depth"])
-        run = {name: settings[name] for name in ("n_jobs", "bar", "engine")}
+        run = {name: settings[name] for name in ("n_jobs", "bar", "engine", "device")}
         if asked.certificate is not None:
             check_certifiable(problem)
         return solve(problem, time_limit=left, **run), problem.table

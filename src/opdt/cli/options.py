@@ -174,6 +174,13 @@ Wanted = Annotated[
     ),
 ]
 EngineName = Annotated[str, typer.Option(metavar="NAME", help="How to search; see 'opdt engines'.")]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="'cuda' counts rows on an NVIDIA GPU; 'auto' does so where one is there and pays.",
+    ),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="When to stop with the best rule so far."),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.device.passes import UNKNOWN, CountedCells, DevicePasses, SetsAsked, SiftedBoxes
+from opdt.device.box_arrays import BoxesToCut, CellParts, CutBoxes, places_at
+from opdt.device.cell_parts import NONE, CellTable, parts_of_cells, sum_tighter
+from opdt.device.passes import UNKNOWN, CountedCells, DevicePasses, SetJobs, SetsAsked
 from opdt.device.table_question import TableQuestion, keys_of
+from opdt.engines.search.boxes import Box
+from opdt.engines.search.intervals import best_run
+from opdt.engines.search.scan_kernels import Groups
 from opdt.scale.keys import Coded
-from opdt.scale.passes import CountCells, FetchRows, PassPart, SiftBoxes, levels_of
+from opdt.scale.passes import CountCells, FetchRows, levels_of
 from opdt.scale.scanner import Parts
 
 Whole = NDArray[np.int64]
@@ -19,20 +25,23 @@ Whole = NDArray[np.int64]
 class HostCells(CountedCells):
     """Counts in an array."""
 
-    def __init__(self, part: CountCells, cells: Whole) -> None:
-        self._part, self._cells = part, cells
+    def __init__(self, part: CountCells, cells: Whole, most_alive: int) -> None:
+        self._part, self._cells, self._most = part, cells, most_alive
 
     def bounds(self, asked: SetsAsked) -> Whole:
         """See `CountedCells`."""
         out = np.full((asked.number, 2), UNKNOWN)
+        size = self._part.sets.shape[1]
         for at in range(asked.number):
-            axes = self._part.sets[asked.first + at]
-            if not asked.ordered[axes].all():
+            place = asked.first + at
+            if not asked.ordered[self._part.sets[place]].all():
                 continue
-            cells = self._part.cells_of(asked.first + at, self._cells)
-            # the first axis is the last one of the array; missing values are in no rule
-            inner = tuple(slice(0, n) for n in asked.n_bins[axes][::-1])
-            out[at] = _bound(cells[(slice(None), *inner)], asked)
+            best = reached = NONE
+            for way, p in product(range(1 << size), range(len(asked.groups.labels))):
+                table = self._table(place, way, p, asked.n_bins, asked.lone, asked.groups)
+                best = int(table.bounds().max(initial=best))
+                reached = int((table.mass - table.loss).max(initial=reached))
+            out[at] = best, reached
         return out
 
     def take(self, places: Whole) -> Whole:
@@ -41,95 +50,166 @@ class HostCells(CountedCells):
         own = [self._cells[starts[p] : starts[p + 1]] for p in places.tolist()]
         return np.concatenate(own) if own else np.empty(0, np.int64)
 
+    def part(self, jobs: SetJobs) -> CellParts:
+        """See `CountedCells`."""
+        records: list[list[int]] = []
+        asked = zip(*(own.tolist() for own in jobs[:4]), strict=True)
+        for j, (place, way, p, goal) in enumerate(asked):
+            table = self._table(place, way, p, jobs.n_bins, jobs.lone, jobs.groups)
+            records += [[j, *one] for one in parts_of_cells(table, goal, self._most)]
+        size = self._part.sets.shape[1]
+        return CellParts.of(np.array(records, np.int64).reshape(-1, 3 + 2 * size), size)
 
-def _bound(cells: Whole, asked: SetsAsked) -> tuple[int, int]:
-    """Bound and gain of one set; `cells` (n_groups, …) are those of values."""
-    best = reached = -(1 << 62)
-    groups, n_dims = asked.groups, cells.ndim - 1
-    for ways in product((1, -1), repeat=n_dims):
-        turned = cells[(slice(None), *(slice(None, None, way) for way in ways))]
-        for p in range(len(groups.labels)):
-            right = turned[groups.right[p]]
-            both = (right, turned.sum(axis=0) - right)
-            plus, minus = int(groups.plus[p]), int(groups.minus[p])
-            sums, exact = [], []
-            for counts, loosest in zip(both, (plus >= 0, minus < 0), strict=True):
-                behind = _tighter(counts)
-                exact.append(behind)
-                if not loosest:
-                    behind = np.pad(behind, [(0, 1)] * n_dims)[(slice(1, None),) * n_dims]
-                sums.append(behind)
-            best = int((plus * sums[0] - minus * sums[1]).max(initial=best))
-            reached = int((plus * exact[0] - minus * exact[1]).max(initial=reached))
-    return best, reached
-
-
-class HostBoxes(SiftedBoxes):
-    """Sums in arrays."""
-
-    def __init__(self, part: SiftBoxes, sums: Parts) -> None:
-        self._part, self._sums = part, sums
-        sizes = [int(part.sizes(b).prod()) for b in range(len(part.boxes))]
-        self._starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
-
-    def bounds(self) -> Whole:
-        """See `SiftedBoxes`."""
-        out = np.empty((len(self._part.boxes), 2), np.int64)
-        for b in range(len(out)):
-            own = slice(self._starts[b], self._starts[b + 1])
-            shape = self._part.sizes(b).tolist()
-            mass, loss = (_tighter(self._sums[n][own].reshape(shape)) for n in ("mass", "loss"))
-            tight = loss
-            for axis, size in enumerate(shape):
-                tight = tight.take(np.minimum(np.arange(1, size + 1), size - 1), axis)
-            out[b] = (mass - tight).max(), (mass - loss).max()
-        return out
-
-    def take(self, places: Whole) -> Parts:
-        """See `SiftedBoxes`."""
-        own = [np.arange(self._starts[p], self._starts[p + 1]) for p in places.tolist()]
-        cells = np.concatenate(own)
-        return {name: sums[cells] for name, sums in self._sums.items()}
-
-
-def _tighter(cells: Whole) -> Whole:
-    """Sums over all cells at least as tight."""
-    for axis in range(cells.ndim):
-        cells = np.flip(np.flip(cells, axis).cumsum(axis), axis)
-    return cells
+    def _table(
+        self, place: int, way: int, p: int, n_bins: Whole, lone: NDArray[np.uint8], groups: Groups
+    ) -> CellTable:
+        """The cells of a set in one way to use its axes, for the label of a pass."""
+        axes = self._part.sets[place]
+        sizes = n_bins[axes]
+        # the first axis is the last one of the counts, and the first one here
+        cells = self._part.cells_of(place, self._cells)
+        cells = cells[(slice(None), *(slice(0, n) for n in sizes[::-1]))]
+        cells = cells.transpose(0, *range(len(axes), 0, -1))
+        turns = [slice(None, None, -1 if way >> d & 1 else 1) for d in range(len(axes))]
+        cells = cells[(slice(None), *turns)]
+        right = cells[groups.right[p]]
+        wrong = cells.sum(axis=0) - right
+        plus, minus = int(groups.plus[p]), int(groups.minus[p])
+        # where limits on rows have prices, a right row may lose and a wrong one gain
+        mass = max(plus, 0) * right + max(-minus, 0) * wrong
+        loss = max(-plus, 0) * right + max(minus, 0) * wrong
+        sums = map(sum_tighter, (mass, loss, right + wrong))
+        alone = [lone[a][:n].astype(bool)[t] for a, n, t in zip(axes, sizes, turns, strict=True)]
+        mass, loss, rows = sums
+        return CellTable(mass, loss, rows, alone, is_box=False)
 
 
 class HostPasses(DevicePasses):
-    """The passes of `opdt.scale` over the codes of a table."""
+    """The passes over the codes of a table in memory."""
 
+    device = "host"
     result_bytes = 1 << 26
 
-    def __init__(self, question: TableQuestion) -> None:
+    def __init__(self, question: TableQuestion, memory_limit: int | None = None) -> None:
         self._rays = question.prepared.rays.rays
-        table, objective = question.problem.table, question.objective
-        self._keys = {f: keys_of(column.codes) for f, column in enumerate(table.columns)}
-        self._classes = objective.classes.astype(np.uint8)
-        self._weights = objective.weights
+        self._columns = question.problem.table.columns
+        self._keys = {f: keys_of(column.codes) for f, column in enumerate(self._columns)}
+        self._orders: dict[int, tuple[NDArray[np.intp], Whole]] = {}
+        self.held_bytes = 1 << 30 if memory_limit is None else memory_limit
+        self.relabel(question)
+
+    def relabel(self, question: TableQuestion) -> None:
+        """See `DevicePasses`."""
+        self._classes = question.objective.classes.astype(np.uint8)
+        self._weights = question.objective.weights
 
     def count(self, part: CountCells) -> CountedCells:
         """See `DevicePasses`."""
-        return HostCells(part, self._result(part)["cells"])
+        self.check()
+        coded = Coded(self._keys, self._classes, self._weights)
+        parts = part.start()
+        part.add(parts, coded, np.empty((0, coded.n_rows), np.int64), {})
+        return HostCells(part, parts["cells"], self.most_alive)
 
-    def sift(self, part: SiftBoxes) -> SiftedBoxes:
+    def cut(self, asked: BoxesToCut) -> CutBoxes:
         """See `DevicePasses`."""
-        return HostBoxes(part, self._result(part))
+        records: list[list[int]] = []
+        reached, corners = np.empty((2, asked.boxes.n_boxes), np.int64)
+        for b, box in enumerate(asked.boxes.boxes()):
+            self.check()
+            sizes = asked.sizes[b].tolist()
+            mass, loss, rows = map(sum_tighter, self._cells(box, sizes, asked.factors[b]))
+            gains = (mass - loss).reshape(-1)
+            corners[b] = gains.argmax()
+            reached[b] = gains[corners[b]]
+            lone = [
+                np.full(size, size == high - low)
+                for size, low, high in zip(sizes, box.low, box.high, strict=True)
+            ]
+            table = CellTable(mass, loss, rows, lone, is_box=True)
+            found = parts_of_cells(table, int(asked.goals[b]), self.most_alive)
+            records += [[b, *one] for one in found]
+        n_sides = asked.boxes.n_sides
+        found_all = np.array(records, np.int64).reshape(-1, 3 + 2 * n_sides)
+        return CutBoxes(CellParts.of(found_all, n_sides), reached, corners)
+
+    def _cells(self, box: Box, sizes: list[int], factors: Whole) -> tuple[Whole, Whole, Whole]:
+        """Mass, loss and rows of the cells of a box."""
+        rows, levels = self._inside(box)
+        at = tuple(
+            places_at(own, low, high, size)
+            for own, low, high, size in zip(levels, box.low, box.high, sizes, strict=True)
+        )
+        gains = factors[self._classes[rows]] * self._weights[rows]
+        mass, loss, number = (np.zeros(sizes, np.int64) for _ in range(3))
+        np.add.at(mass, at, np.maximum(gains, 0))
+        np.add.at(loss, at, np.maximum(-gains, 0))
+        np.add.at(number, at, 1)
+        return mass, loss, number
+
+    def _inside(self, box: Box) -> tuple[NDArray[np.intp], list[Whole]]:
+        """The rows that some position of a box covers, and their levels on its rays."""
+        rows = min(
+            (self._above(ray, low) for ray, low in zip(box.rays, box.low, strict=True)),
+            key=len, default=np.arange(len(self._classes)),
+        )  # fmt: skip
+        inside = np.ones(len(rows), bool)
+        levels = [
+            levels_of(self._rays[r], self._keys[self._rays[r].feature][rows]) for r in box.rays
+        ]
+        for own, low in zip(levels, box.low, strict=True):
+            inside &= own > low
+        return rows[inside], [own[inside] for own in levels]
+
+    def _above(self, index: int, low: int) -> NDArray[np.intp]:
+        """The rows with a level above `low` on a ray."""
+        if index not in self._orders:
+            levels = levels_of(self._rays[index], self._keys[self._rays[index].feature])
+            order = np.argsort(levels, kind="stable")
+            self._orders[index] = order, levels[order]
+        order, levels = self._orders[index]
+        return order[np.searchsorted(levels, low, side="right") :]
 
     def fetch(self, part: FetchRows) -> Parts:
         """See `DevicePasses`."""
-        return self._result(part)
-
-    def _result(self, part: PassPart) -> Parts:
-        self.check()
-        coded = Coded(self._keys, self._classes, self._weights)
-        rays = sorted(part.rays)
-        levels = np.empty((len(rays), coded.n_rows), np.int64)
-        for at, ray in enumerate(rays):
-            levels[at] = levels_of(self._rays[ray], self._keys[self._rays[ray].feature])
         parts = part.start()
-        part.add(parts, coded, levels, {ray: at for at, ray in enumerate(rays)})
+        found: list[Parts] = [parts]
+        for b, box in enumerate(part.boxes):
+            self.check()
+            rows, levels = self._inside(box)
+            weighs = self._weights[rows] != 0
+            whole = np.ones(len(rows), bool)
+            wide = np.zeros((len(rows), part.depth), np.int64)
+            for d, (own, high) in enumerate(zip(levels, box.high, strict=True)):
+                whole &= own >= high
+                wide[:, d] = own
+            always = rows[whole]
+            np.add.at(parts["always"][b], self._classes[always], self._weights[always])
+            left = weighs & ~whole
+            own_rows = rows[left]
+            found.append({
+                "box": np.full(len(own_rows), b, np.int32), "levels": wide[left],
+                "groups": self._classes[own_rows], "weights": self._weights[own_rows],
+            })  # fmt: skip
+        for name in ("box", "levels", "groups", "weights"):
+            parts[name] = np.concatenate([one[name] for one in found])
         return parts
+
+    def best_runs(self, features: Sequence[int], factors: Whole) -> Whole:
+        """See `DevicePasses`."""
+        out = np.empty(len(features), np.int64)
+        for at, feature in enumerate(features):
+            self.check()
+            sums = np.zeros(self._columns[feature].n_values, np.int64)
+            gains = factors[self._classes] * self._weights
+            out[at] = best_run(self._columns[feature].codes, gains, sums)[0]
+        return out
+
+    def sums_by_code(self, feature: int, factors: Whole) -> Whole:
+        """See `DevicePasses`."""
+        column = self._columns[feature]
+        sums = np.zeros(column.n_values, np.int64)
+        known = column.codes >= 0
+        gains = factors[self._classes] * self._weights
+        np.add.at(sums, column.codes[known], gains[known])
+        return sums

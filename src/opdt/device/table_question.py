@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,13 @@ from opdt.engines.search.scores import Scores
 from opdt.engines.search.seeding import sample_of
 from opdt.problem import Problem, VolumeImpurity
 from opdt.scale.keys import MISSING
+from opdt.scale.layers import PartitionLayer
 from opdt.scale.question import Question
 from opdt.scale.summary import FEW_VALUES
 
 Whole = NDArray[np.int64]
 
-SAMPLE = 100_000  # rows by which features are cut into bins
+SAMPLE = 40_000  # rows by which features are cut into bins
 
 
 class TableQuestion(Question):
@@ -33,10 +33,15 @@ class TableQuestion(Question):
             raise TypeError("rows on a device are counted by class")
         self.problem, self.prepared, self.objective = problem, prepared, objective
         self.n_rows = problem.table.n_rows
-        weights = np.bincount(objective.classes, objective.weights, len(problem.table.classes))
-        self.totals = weights.astype(np.int64)
+        self._sample: dict[int, Whole] = {}
+        # axes by the number of conditions and of bins
+        self.layers: dict[tuple[int, int], PartitionLayer] = {}
+        self.totals = _by_class(objective, len(problem.table.classes))
         self.ratio = objective.w
-        self.scores = Scores.of(problem)
+        self.scores = Scores.of_sums(
+            int(self.totals.sum()), max(1, *map(self._absolute, objective.labels)),
+            problem.structure.depth,
+        )  # fmt: skip
         columns = problem.table.columns
         self.absent = np.array([column.has_missing for column in columns], np.int64)
         numeric = {f: columns[f] for f in problem.table.numeric}
@@ -49,22 +54,36 @@ class TableQuestion(Question):
             for f, c in numeric.items()
         }
 
+    def _absolute(self, label: int) -> int:
+        """The sum of the absolute gains of all rows, for rules of a class."""
+        right, wrong = self.ratio.denominator, self.ratio.numerator - self.ratio.denominator
+        own = int(self.totals[label])
+        return right * own + wrong * (int(self.totals.sum()) - own)
+
+    @property
+    def ceiling(self) -> int:
+        """A gain in units that no rule exceeds: all rows of one class and no others."""
+        return self.ratio.denominator * max(int(self.totals[c]) for c in self.objective.labels)
+
     def sample_problem(self, limit: int) -> Problem:
         """The problem on some of the rows."""
         return sample_of(self.problem, limit)
 
     def sample_keys(self) -> dict[int, Whole]:
         """The keys of some rows, by which cells are cut."""
-        return {
-            f: keys_of(column.codes[self._sampled])
-            for f, column in enumerate(self.problem.table.columns)
-        }
+        if not self._sample:
+            rows = np.arange(self.n_rows)
+            if self.n_rows > SAMPLE:
+                rows = np.random.default_rng(0).integers(0, self.n_rows, SAMPLE)
+            columns = enumerate(self.problem.table.columns)
+            self._sample.update({f: keys_of(column.codes[rows]) for f, column in columns})
+        return self._sample
 
-    @cached_property
-    def _sampled(self) -> NDArray[Any]:
-        if self.n_rows <= SAMPLE:
-            return np.arange(self.n_rows)
-        return np.random.default_rng(0).integers(0, self.n_rows, SAMPLE)
+    def again(self, problem: Problem) -> TableQuestion:
+        """Another question about the same table: what depends on the table alone is known."""
+        other = TableQuestion(problem, self.prepared)
+        other._sample, other.layers = self._sample, self.layers
+        return other
 
 
 def keys_of(codes: NDArray[Any]) -> Whole:
@@ -72,3 +91,12 @@ def keys_of(codes: NDArray[Any]) -> Whole:
     keys = codes.astype(np.int64)
     keys[keys < 0] = MISSING
     return keys
+
+
+def _by_class(objective: VolumeImpurity, n_classes: int) -> Whole:
+    """The weight of the rows of each class (n_classes,)."""
+    weights = objective.weights
+    if (weights == 1).all():
+        return np.bincount(objective.classes, minlength=n_classes).astype(np.int64)
+    rows = (objective.classes == c for c in range(n_classes))
+    return np.array([int(weights[own].sum()) for own in rows], np.int64)

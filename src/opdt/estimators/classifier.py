@@ -65,6 +65,8 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         What columns are taken for, and cells that mean no value; as in `opdt.discover`.
     engine : str or Engine
         See `opdt.engine_names()`.
+    device : str, optional
+        "cuda" or "auto"; see `opdt.discover`.
     time_limit : float, optional
         Seconds from the call of `fit` after which the best rule so far is taken, with a true bound.
     n_jobs : int, optional
@@ -115,6 +117,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         time_limit: float | None = None,
         n_jobs: int | None = None,
         memory_limit: int | str | None = None,
+        device: str | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.w = w
@@ -132,6 +135,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the rule.
@@ -189,6 +193,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
             missing=self.missing,
             sample_weight=sample_weight,
             engine=self.engine,
+            device=self.device,
             memory_limit=self.memory_limit,
             budget=clock,
         )

@@ -387,12 +387,14 @@ constraints, sample_weight, roles, missing
 
     def measure_rows(self, fires: NDArray[np.bool_], label: int) -> Measure:
         """The same of covered rows, shape (n_rows,), and a class."""
-        weights = self.objective.weights
-        return Measure(
-            int(self.objective.gains(label)[fires].sum()),
-            int(weights[fires].sum()),
-            int(weights[fires & self.objective.wrong(label)].sum()),
-        )
+        objective = self.objective
+        covered = int(objective.weights[fires].sum())
+        errors = int(objective.weights[fires & objective.wrong(label)].sum())
+        if isinstance(objective, VolumeImpurity):  # which needs no gain of every row
+            gain = objective.w.denominator * covered - objective.w.numerator * errors
+        else:
+            gain = int(objective.gains(label)[fires].sum())
+        return Measure(gain, covered, errors)
 
     def gain(self, value: float) -> int:
         """The smallest gain in units whose `value`, a float, is at least `value`."""

@@ -40,7 +40,9 @@ class PartitionRun(Run):
     """
 
     def __init__(self, question: Question, driver: Driver, switches: Switches) -> None:
-        super().__init__(question.problem, question.prepared, driver.clock, switches)
+        super().__init__(
+            question.problem, question.prepared, driver.clock, switches, scores=question.scores
+        )
         self.question, self.driver = question, driver
         self.rays = question.prepared.rays.rays
         self.factors = {label: question.factors(label) for label in self.problem.objective.labels}

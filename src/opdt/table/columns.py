@@ -18,6 +18,7 @@ from opdt.table.ranks import rank_rows, turned
 from opdt.table.raw import BadRows, Raw, as_numeric
 
 # What is coded in one call: at least half a line of memory of each row, and so many cells.
+FEW = 8  # values for each row taken, from which a table of all values does not pay
 _TILE_BYTES = 32
 _TILE_CELLS = 1 << 18
 
@@ -70,6 +71,11 @@ class Column:
     def take(self, rows: NDArray[np.int64]) -> Column:
         """The column on some rows, coded again: a value that none of them has is no value."""
         codes = self.codes[rows]
+        if FEW * len(rows) < self.n_values:  # sorting them is quicker than a table of all values
+            some, ranks = np.unique(codes, return_inverse=True)
+            absent = int((some < 0).sum())
+            own = (ranks - absent).astype(np.int32)
+            return Column(self.name, self.kind, own, self.values[some[absent:]], self.cleaning)
         present = np.zeros(self.n_values + 1, bool)  # the last is that of missing values, code -1
         present[codes] = True
         known = np.flatnonzero(present[:-1])

@@ -133,7 +133,7 @@ class Positions:
     def __init__(
         self, axes: Sequence[Axis], rays: Sequence[Ray], tops: Whole, floors: Whole | None = None
     ) -> None:
-        self._axes, self._rays, self._tops, self._floors = axes, rays, tops, floors
+        self._axes, self._rays, self.tops, self._floors = axes, rays, tops, floors
         self.axis_of = {ray: a for a, axis in enumerate(axes) for ray in axis.rays()}
 
     def before(self, ray: int, place: int) -> int:
@@ -161,7 +161,7 @@ class Positions:
             low, high = self.before(ray, first), self.before(ray, last + 1)
             if first < 0:
                 low, high = 0, 1
-            high = min(high, int(self._tops[ray]))
+            high = min(high, int(self.tops[ray]))
             if low >= high:
                 return None
             lows.append(low)

@@ -63,9 +63,10 @@ class Run:
         start: CodedRule | None = None,
         at_least: int | None = None,
         ties: bool = True,
+        scores: Scores | None = None,
     ) -> None:
         self.problem, self.prepared, self.clock, self.switches = problem, prepared, clock, switches
-        self.scores = Scores.of(problem)
+        self.scores = Scores.of(problem) if scores is None else scores
         self.decide = at_least is not None
         lowest = 1 if problem.may_be_empty else kernels.NEG // 2
         if at_least is not None:

@@ -30,11 +30,14 @@ class Scores:
     def of(cls, problem: Problem) -> Scores:
         """The finest scores that fit into 64 bits."""
         objective = problem.objective
-        errors = int(objective.weights.sum())
-        price = errors + 1
-        scale = price * problem.structure.depth + errors + 1
         sums = [int(np.abs(objective.gains(label)).sum()) for label in objective.labels]
-        largest = max(1, *sums)
+        return cls.of_sums(int(objective.weights.sum()), max(1, *sums), problem.structure.depth)
+
+    @classmethod
+    def of_sums(cls, weight: int, largest: int, depth: int) -> Scores:
+        """The same, from the weight of all rows and the largest sum of absolute gains."""
+        price = weight + 1
+        scale = price * depth + weight + 1
         if largest * scale < LIMIT:
             return cls(scale, price, True)
         return cls(1, 0, False)
