@@ -80,7 +80,7 @@ _NEEDED = {
     },
     "survival": {
         "time": "the column of times",
-        "event": "the column that is 1 where the event came",
+        "event": "the column that says whether the event came",
     },
 }
 

@@ -202,7 +202,7 @@ def _check_segments(
         lines.append((near, SegmentLine(format_cell(value), ", ".join(texts), near >= -_SLACK)))
     lines.sort(key=lambda pair: pair[0])
     broken = sum(not line.met for _, line in lines)
-    numbers = f"met in all {len(lines):,}" if not broken else f"not met in {broken:,}"
+    numbers = f"in {f'{broken:,} of' if broken else 'all'} {len(lines):,} segments"
     shown = tuple(line for _, line in lines[:MOST_LINES])
     return LimitCheck(limit.says, numbers, not broken, shown, len(lines) - len(shown))
 

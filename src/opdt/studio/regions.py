@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ def region_of(rule: Rule, valuer: Valuer) -> RegionPicture | None:
     chosen = _sample(passes, covered & (rows.codes > 0))
     return RegionPicture(
         _axis(x),
-        _axis(y),
+        _axis(y) if sides is None or len(rule.features) > 1 else replace(_axis(y), name="rows"),
         tuple((*_pair(x, across), *_pair(y, up)) for across in x.spans for up in y.spans),
         rows.classes,
         _points(rows, part, (x, y), chosen, covered),

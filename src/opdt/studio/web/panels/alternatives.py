@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opdt.analysis.alternatives import Alternative, RashomonSet
 from opdt.analysis.rashomon_summary import RashomonSummary
+from opdt.objectives import words_of
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule
 from opdt.studio.best_in import has_classes, rule_sentence, told
@@ -267,7 +268,8 @@ def _facts(found: RashomonSet, work: Work) -> str:
         words = told(work.objective, work.target)
         least = words.show(found.threshold)
         return f"No other rule has {words.some} of at least {least}: the best rule stands alone."
-    return found.facts()
+    facts, words = found.facts(), told(work.objective, work.target)
+    return facts.replace(words_of(work.objective).some, words.some)
 
 
 def exchange_sentence(found: RashomonSet) -> str:

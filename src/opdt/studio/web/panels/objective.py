@@ -19,7 +19,8 @@ from opdt.studio.web.theme import field, short, words
 
 _ARGUMENT = re.compile(r"'(\w+)'")
 _NUMBER, _OTHER = "", "choose …"
-_MOST_ARMS = 20  # values of a column among which the treated one is named
+_ARM_OF = {"treated": "treatment", "came": "event"}  # which column has the value
+_MOST_ARMS = 20  # values of a column among which one is named
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Asked:
         What the field is called.
     kind : {"amount", "numbers", "column", "number", "text", "arm", "direction"}
         A number or a column of numbers; a column of numbers; any column; a number or nothing; any
-        text; a value of the treatment; high or low.
+        text; a value of another column; high or low.
     hint : str
         What stands in the empty field.
     """
@@ -68,7 +69,8 @@ FIELDS = {
     ),
     "survival": (
         Asked("time", "Time until then", "numbers"),
-        Asked("event", "1 where the event came", "column"),
+        Asked("event", "Whether the event came", "column"),
+        Asked("came", "It came where this is", "arm"),
         Asked("direction", "Find rows whose risk is", "direction"),
         Asked("ratio", "Least ratio to the usual pace", "number", "1"),
     ),
@@ -155,7 +157,7 @@ class ObjectiveFields:
     def _shape(self, best_in: BestIn) -> tuple[Any, ...]:
         """What decides which controls there are: amounts by number or column, and the arms."""
         kinds = [isinstance(getattr(best_in, name, None), str) for name in ("benefit", "cost")]
-        return (*kinds, getattr(best_in, "treatment", None))
+        return (*kinds, *(getattr(best_in, name, None) for name in _ARM_OF.values()))
 
     # -- drawing ----------------------------------------------------------------------------
 
@@ -197,8 +199,8 @@ class ObjectiveFields:
         if asked.kind == "direction":
             return {"high": "high", "low": "low"}
         if asked.kind == "arm":
-            treatment = getattr(work.objective, "treatment", None)
-            levels = loaded.levels_of(treatment, _MOST_ARMS) if treatment else None
+            column = getattr(work.objective, _ARM_OF[asked.name])
+            levels = loaded.levels_of(column, _MOST_ARMS) if column else None
             return {"": "1 or True", **{str(each): str(each) for each in levels or ()}}
         names = [n for n in loaded.names if n != work.target]
         if asked.kind != "column":
@@ -227,7 +229,11 @@ class ObjectiveFields:
         elif not text.strip() and asked.kind == "number":
             self._say(asked.name, 1.0 if asked.name == "ratio" else None)
         else:
-            self._say(asked.name, _number(text))
+            number = _number(text)
+            if number is None:
+                self._refuse(asked.name, f"'{asked.name}' must be a number, got {text!r}.")
+            else:
+                self._say(asked.name, number)
 
     @property
     def _kind(self) -> str:
@@ -238,15 +244,17 @@ class ObjectiveFields:
         best_in = self._session.work.objective
         assert isinstance(best_in, Objective)
         told: dict[str, Any] = {name: value}
-        if name == "treatment":
-            told["treated"] = None  # an arm of another column
+        told |= {arm: None for arm, column in _ARM_OF.items() if column == name}  # of another one
         try:
             changed = replace(best_in, **told)  # type: ignore[type-var]
         except InputError as error:
-            self._errors[name].set_text(_sentence(str(error)))
-            self._errors[name].set_visibility(True)
+            self._refuse(name, str(error))
             return False
         return self._session.change(objective=changed)
+
+    def _refuse(self, name: str, why: str) -> None:
+        self._errors[name].set_text(_sentence(why))
+        self._errors[name].set_visibility(True)
 
     def _complain(self, refusal: str | None) -> None:
         """Put what the data do not allow beside the field that it is about."""
@@ -270,15 +278,15 @@ def _text(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _number(text: str) -> Any:
-    """A number as it is meant, whole where it is; what is none is refused by the objective."""
+def _number(text: str) -> float | None:
+    """A number as it is meant, whole where it is; None where it is none."""
     plain = text.strip().replace(" ", "")
     for read in (int, float):
         try:
             return read(plain)
         except ValueError:
             continue
-    return float("nan")
+    return None
 
 
 def _sentence(text: str) -> str:

@@ -206,7 +206,8 @@ class _TradeOffPanel:
             self._frontier.show(**self._frontier_state())
         else:
             path = found if isinstance(found, WorthPath) else None
-            self._path.show(**worth_path_state(path, work, tracing=tracing))
+            rule = None if session.outcome is None else session.outcome.rule
+            self._path.show(**worth_path_state(path, work, rule, tracing=tracing))
         self._stop.set_visibility(tracing)
         self._ask.set_text("Trace the frontier" if by_errors else "Find the best rules")
         unfinished = found is None or not _is_finished(found)

@@ -10,7 +10,8 @@ from opdt.analysis.worth_path import WorthPath, WorthSegment
 from opdt.checks import is_finite
 from opdt.objectives import Mean, Money, Objective, Survival, Uplift
 from opdt.objectives.words import plain, with_unit
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_share
+from opdt.rules import Rule
 from opdt.studio.best_in import BestIn, rule_sentence
 from opdt.studio.trade_off import plain_price
 from opdt.studio.web.panels.view import View
@@ -19,10 +20,11 @@ from opdt.studio.web.theme import COMPONENTS, short
 from opdt.studio.work import Work
 
 MOST = 40  # rules that are shown
+MOST_NUMBERS = 2  # beside the coverage; the rule panel has the others
 _TITLES = {
     "threshold": "threshold",
-    "price of cost": "cost, times",
-    "further cost": "cost beyond",
+    "price of cost": "cost ×",
+    "further cost": "further cost",
     "ratio": "ratio",
 }
 _ABOUT = {
@@ -37,13 +39,18 @@ class WorthPathView(View, component=COMPONENTS / "studio_worth_path.js"):
     """One line for each rule; one is chosen by a click."""
 
 
-def worth_path_state(path: WorthPath | None, work: Work, *, tracing: bool) -> dict[str, Any]:
-    """What a `WorthPathView` shows."""
+def worth_path_state(
+    path: WorthPath | None, work: Work, rule: Rule | None = None, *, tracing: bool
+) -> dict[str, Any]:
+    """What a `WorthPathView` shows; `rule` is the present one."""
     if path is None:
         return {"rows": [], "note": "Looking for the best rules …" if tracing else ""}
-    unit = getattr(path.objective, "unit", "")
-    names = list(path.objective.headline or dict.fromkeys(n for s in path for n in s.numbers))
-    rows = [_row(each, place, names, unit, path, work) for place, each in enumerate(path[:MOST])]
+    names = path.objective.headline or tuple(dict.fromkeys(n for s in path for n in s.numbers))
+    rows = [
+        _row(each, place, names[:MOST_NUMBERS], path, work)
+        | {"isRule": each.rule is not None and each.rule == rule}
+        for place, each in enumerate(path[:MOST])
+    ]
     note = _ABOUT[path.name]
     if path.name == "threshold" and getattr(path.objective, "direction", "high") == "low":
         note = "The best rule for every threshold: a lower one leaves fewer rows."
@@ -51,24 +58,20 @@ def worth_path_state(path: WorthPath | None, work: Work, *, tracing: bool) -> di
         note += " There may be others."
     if len(path) > MOST:
         note += f" The first {MOST} of {len(path)} are shown."
-    return {"rows": rows, "note": note, "titles": [_TITLES[path.name], "coverage", *names]}
+    return {"rows": rows, "note": note}
 
 
 def _row(
-    segment: WorthSegment, place: int, names: list[str], unit: str, path: WorthPath, work: Work
+    segment: WorthSegment, place: int, names: tuple[str, ...], path: WorthPath, work: Work
 ) -> dict[str, Any]:
-    show = with_unit(unit)
-    rule = segment.rule
-    numbers = [show(segment.numbers[n]) if n in segment.numbers else "–" for n in names]
+    show, rule = with_unit(getattr(path.objective, "unit", "")), segment.rule
+    numbers = [f"{n} {show(segment.numbers[n])}" for n in names if n in segment.numbers]
+    words = "no rule" if rule is None else rule_sentence(rule, work.objective, work.target)
     return {
         "place": place,
-        "ends": f"{plain(segment.low)} to {plain(segment.high)}",
-        "coverage": format_share(segment.coverage),
-        "rows": f"{format_count(segment.covered)} rows",
-        "numbers": numbers,
-        "rule": "no rule"
-        if rule is None
-        else short(rule_sentence(rule, work.objective, work.target), 300),
+        "ends": f"{_TITLES[path.name]} {plain(segment.low)} to {plain(segment.high)}",
+        "numbers": [f"covers {format_share(segment.coverage)}", *numbers],
+        "rule": short(words, 300),
         "verdict": judged(segment.verdict),
         "open": rule is not None and choice(path.objective, segment) is not None,
     }
