@@ -102,11 +102,11 @@ def check_best_in(given: Any) -> BestIn:
         raise InputError("'objective' must be 'vi' where the price of an error stands beside it.")
     found, _ = resolve_objective(given)
     if isinstance(found, Objective):
-        for name in found.reads:
-            value = getattr(found, name)
-            if not (value is None or isinstance(value, str) or is_finite(value)):
+        for each in fields(found):  # type: ignore[arg-type]
+            value = getattr(found, each.name)
+            if not (value is None or isinstance(value, str | bool) or is_finite(value)):
                 raise InputError(
-                    f"'{name}' of {found!r} must be a number or the name of a column here."
+                    f"'{each.name}' of {found!r} must be a number, a text or the name of a column."
                 )
     return found
 
@@ -178,6 +178,8 @@ def read(found: Any) -> BestIn:
     """What `written` has written."""
     if isinstance(found, Mapping):
         kind = found.get("objective")
+        if not isinstance(kind, str):
+            raise InputError(f"'objective' must name what the rule is to be best in, got {kind!r}.")
         blank = dict.fromkeys(_NEEDED.get(str(kind), {}))
         return check_best_in(read_objective({**blank, **found}))
     return check_best_in(found)

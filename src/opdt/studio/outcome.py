@@ -140,7 +140,7 @@ class Comparison:
     verdict: Verdict
 
 
-class Parts(NamedTuple):
+class PartValuers(NamedTuple):
     """Who says what rules are worth: on the training rows, and on held-out ones if there are any.
 
     `mute` says why held-out rows say nothing, where there are some and they do not.
@@ -152,7 +152,7 @@ class Parts(NamedTuple):
 
 
 def outcome_of(
-    loaded: Loaded, work: Work, parts: Parts, solution: Solution, plan: Plan
+    loaded: Loaded, work: Work, parts: PartValuers, solution: Solution, plan: Plan
 ) -> RuleOutcome:
     """Everything that is shown about a solution."""
     rule = solution.rule
@@ -174,7 +174,7 @@ def outcome_of(
     )
 
 
-def compare(work: Work, parts: Parts, problem: Problem) -> tuple[Comparison, ...]:
+def compare(work: Work, parts: PartValuers, problem: Problem) -> tuple[Comparison, ...]:
     """The pinned rules side by side, but for those on other columns or for another target."""
     features, label = set(problem.table.names), work.label if needs_label(work.objective) else None
     labels = problem.table.classes.tolist() if label is None else [label]
@@ -186,7 +186,7 @@ def compare(work: Work, parts: Parts, problem: Problem) -> tuple[Comparison, ...
     return tuple(_comparison(each, work, parts, problem) for each in rules)
 
 
-def _comparison(pinned: Pinned, work: Work, parts: Parts, problem: Problem) -> Comparison:
+def _comparison(pinned: Pinned, work: Work, parts: PartValuers, problem: Problem) -> Comparison:
     rule, held = pinned.rule, parts.held_out
     seen, unseen = parts.train.of(rule), None if held is None else held.of(rule)
     verdict = judge(_evidence(rule, seen, problem, parts.train))

@@ -18,7 +18,7 @@ from opdt.studio.advance import Advance, Teller
 from opdt.studio.history import History
 from opdt.studio.jobs import Job, Jobs
 from opdt.studio.observers import Observers
-from opdt.studio.outcome import Comparison, Parts, RuleOutcome, verdict_of
+from opdt.studio.outcome import Comparison, PartValuers, RuleOutcome, verdict_of
 from opdt.studio.questions import (
     check_columns,
     check_label,
@@ -421,7 +421,7 @@ class Session:
             partial(self._set, "alternatives"),
         )
 
-    def parts(self, work: Work) -> Parts:
+    def parts(self, work: Work) -> PartValuers:
         """Who says what rules are worth on the rows of a work; blocks until that is known."""
         if self._solver is None:
             raise InputError("there are no data yet; choose them first.")

@@ -32,7 +32,7 @@ from opdt.report.text import proof, rule_lines
 from opdt.solution import Budget, LimitReached, Progress, Solution, StopReason
 from opdt.studio.best_in import columns_of, strata_of
 from opdt.studio.limits import WorkLimit, too_narrow
-from opdt.studio.outcome import Comparison, Parts, RuleOutcome, badge_of, compare, outcome_of
+from opdt.studio.outcome import Comparison, PartValuers, RuleOutcome, badge_of, compare, outcome_of
 from opdt.studio.questions import divide
 from opdt.studio.tables import Loaded, RowPart, RowSplit
 from opdt.studio.trade_off import TradeOff, trace_trade_off
@@ -154,7 +154,7 @@ class Solver:
         found = solve_problem(problem, get_engine(ENGINE), clock)
         return replace(found, plan=problem.noted(self.plan(work)))
 
-    def parts(self, work: Work) -> Parts:
+    def parts(self, work: Work) -> PartValuers:
         """Who says what rules are worth, on the training rows and on the held-out ones."""
         train, held = self.split(work)
         own = not isinstance(work.objective, str)
@@ -162,12 +162,12 @@ class Solver:
         assert gains is None or isinstance(gains, ObjectiveGains)
         known = Valuer(work.objective, train, work.w, gains, target=work.target)
         if held is None:
-            return Parts(known, None)
+            return PartValuers(known, None)
         try:
             new = self._new_gains(work, held) if own else None
         except OpdtError as error:
-            return Parts(known, None, f"The held-out rows say nothing: {error}")
-        return Parts(known, replace(known, part=held, gains=new, new=True))
+            return PartValuers(known, None, f"The held-out rows say nothing: {error}")
+        return PartValuers(known, replace(known, part=held, gains=new, new=True))
 
     def _new_gains(self, work: Work, held: RowPart) -> ObjectiveGains | None:
         key = _table_key(work), work.objective, repr(work.label)

@@ -15,7 +15,7 @@ from opdt.objectives import words_of
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule
 from opdt.studio.best_in import has_classes, rule_sentence, told
-from opdt.studio.outcome import Parts, RuleOutcome
+from opdt.studio.outcome import PartValuers, RuleOutcome
 from opdt.studio.questions import unlisted
 from opdt.studio.session import Session
 from opdt.studio.solver import ALTERNATIVES_WITHIN
@@ -213,7 +213,7 @@ class _Alternatives:
         }
 
 
-def list_alternatives(found: RashomonSet, rule: Rule, parts: Parts) -> ListedRules:
+def list_alternatives(found: RashomonSet, rule: Rule, parts: PartValuers) -> ListedRules:
     """What is shown of a set of rules; blocks, so it is called on a thread."""
     train = parts.train.part
     own = rule.covers(train.source)

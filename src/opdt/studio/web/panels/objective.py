@@ -24,7 +24,7 @@ _MOST_ARMS = 20  # values of a column among which one is named
 
 
 @dataclass(frozen=True)
-class Asked:
+class ObjectiveField:
     """One argument of an objective, as it is asked for.
 
     Attributes
@@ -46,33 +46,33 @@ class Asked:
     hint: str = ""
 
 
-_UNIT = Asked("unit", "Unit", "text", "none")
+_UNIT = ObjectiveField("unit", "Unit", "text", "none")
 FIELDS = {
     "money": (
-        Asked("benefit", "Each row of the class brings", "amount"),
-        Asked("cost", "Each other row costs", "amount"),
-        Asked("unit", "Unit", "text", "such as EUR"),
+        ObjectiveField("benefit", "Each row of the class brings", "amount"),
+        ObjectiveField("cost", "Each other row costs", "amount"),
+        ObjectiveField("unit", "Unit", "text", "such as EUR"),
     ),
     "mean": (
-        Asked("direction", "Find rows where it is", "direction"),
-        Asked("threshold", "Threshold", "number", "none: best mean"),
-        Asked("unit", "Unit", "text", "such as days"),
+        ObjectiveField("direction", "Find rows where it is", "direction"),
+        ObjectiveField("threshold", "Threshold", "number", "none: best mean"),
+        ObjectiveField("unit", "Unit", "text", "such as days"),
     ),
     "uplift": (
-        Asked("treatment", "Who was treated", "column"),
-        Asked("treated", "Treated means", "arm"),
-        Asked("outcome", "What came of it", "numbers"),
-        Asked("direction", "A good outcome is", "direction"),
-        Asked("cost", "Treating a row costs", "amount"),
-        Asked("propensity", "Known chance of treatment", "number", "estimated"),
+        ObjectiveField("treatment", "Who was treated", "column"),
+        ObjectiveField("treated", "Treated means", "arm"),
+        ObjectiveField("outcome", "What came of it", "numbers"),
+        ObjectiveField("direction", "A good outcome is", "direction"),
+        ObjectiveField("cost", "Treating a row costs", "amount"),
+        ObjectiveField("propensity", "Known chance of treatment", "number", "estimated"),
         _UNIT,
     ),
     "survival": (
-        Asked("time", "Time until then", "numbers"),
-        Asked("event", "Whether the event came", "column"),
-        Asked("came", "It came where this is", "arm"),
-        Asked("direction", "Find rows whose risk is", "direction"),
-        Asked("ratio", "Least ratio to the usual pace", "number", "1"),
+        ObjectiveField("time", "Time until then", "numbers"),
+        ObjectiveField("event", "Whether the event came", "column"),
+        ObjectiveField("came", "It came where this is", "arm"),
+        ObjectiveField("direction", "Find rows whose risk is", "direction"),
+        ObjectiveField("ratio", "Least ratio to the usual pace", "number", "1"),
     ),
 }
 
@@ -161,7 +161,7 @@ class ObjectiveFields:
 
     # -- drawing ----------------------------------------------------------------------------
 
-    def _draw_field(self, asked: Asked, best_in: BestIn) -> None:
+    def _draw_field(self, asked: ObjectiveField, best_in: BestIn) -> None:
         value = getattr(best_in, asked.name)
         with field(asked.title):
             with ui.element("div").classes("objective-field"):
@@ -171,7 +171,7 @@ class ObjectiveFields:
             error.set_visibility(False)
             self._errors[asked.name] = error
 
-    def _draw_controls(self, asked: Asked, value: Any) -> list[Any]:
+    def _draw_controls(self, asked: ObjectiveField, value: Any) -> list[Any]:
         if asked.kind in ("number", "text"):
             return [None, self._draw_text(asked, value)]
         box = self._draw_list(asked, self._options(asked), value)
@@ -179,13 +179,13 @@ class ObjectiveFields:
             return [box, self._draw_text(asked, value)]
         return [box, None]
 
-    def _draw_list(self, asked: Asked, options: dict[str, str], value: Any) -> Dropdown:
+    def _draw_list(self, asked: ObjectiveField, options: dict[str, str], value: Any) -> Dropdown:
         key = _key(value) if _key(value) in options else ""
         testid = f"{asked.name}-column" if asked.kind == "amount" else asked.name
         pick = partial(self._picked, asked)
         return Dropdown(options, key, pick, label=asked.title, testid=testid, key=testid)
 
-    def _draw_text(self, asked: Asked, value: Any) -> NumberField:
+    def _draw_text(self, asked: ObjectiveField, value: Any) -> NumberField:
         write = partial(self._written, asked)
         box = NumberField(
             _text(value), write, label=asked.title, testid=asked.name, key=asked.name,
@@ -193,7 +193,7 @@ class ObjectiveFields:
         )  # fmt: skip
         return box.classes("objective-number")
 
-    def _options(self, asked: Asked) -> dict[str, str]:
+    def _options(self, asked: ObjectiveField) -> dict[str, str]:
         loaded, work = self._session.loaded, self._session.work
         assert loaded is not None
         if asked.kind == "direction":
@@ -208,7 +208,7 @@ class ObjectiveFields:
         first = "one number" if asked.kind == "amount" else _OTHER
         return {"": first, **{name: short(name, 60) for name in names}}
 
-    def _show_field(self, asked: Asked, value: Any) -> None:
+    def _show_field(self, asked: ObjectiveField, value: Any) -> None:
         box, text = self._controls[asked.name]
         if box is not None and box.has(_key(value)):
             box.show(_key(value))
@@ -217,13 +217,13 @@ class ObjectiveFields:
 
     # -- saying -----------------------------------------------------------------------------
 
-    def _picked(self, asked: Asked, key: str) -> bool:
+    def _picked(self, asked: ObjectiveField, key: str) -> bool:
         if asked.kind == "amount":
             usual = 0 if asked.name == "cost" and self._kind == "uplift" else 1
             return self._say(asked.name, key or usual)
         return self._say(asked.name, key or None)
 
-    def _written(self, asked: Asked, text: str) -> None:
+    def _written(self, asked: ObjectiveField, text: str) -> None:
         if asked.kind == "text":
             self._say(asked.name, text.strip())
         elif not text.strip() and asked.kind == "number":

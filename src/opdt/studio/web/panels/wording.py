@@ -88,7 +88,8 @@ def advice(outcome: RuleOutcome) -> str | None:
     if outcome.narrow:
         ways = [each.loosen for each in outcome.narrow]
         one = "this limit" if len(ways) == 1 else "any one of these limits"
-        return f"{_either(ways)} Without {one} there is a rule."
+        deeper = f"Or allow more than {_conditions(outcome.work.max_depth)}."
+        return f"{_either(ways)} Without {one} there is a rule. {deeper}"
     return _worth_more(outcome.work) if status is Status.NO_PATTERN else _relax(outcome.work)
 
 
