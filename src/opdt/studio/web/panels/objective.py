@@ -11,7 +11,7 @@ from nicegui import ui
 
 from opdt.errors import InputError
 from opdt.objectives import Objective, TargetKind
-from opdt.studio.best_in import ABOUT, CHOICES, BestIn, begin, choice_of, needs_label, target_of
+from opdt.studio.best_in import ABOUT, CHOICES, begin, choice_of, needs_label, target_of
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
 from opdt.studio.web.panels.controls import Dropdown, NumberField
@@ -130,6 +130,8 @@ class ObjectiveFields:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._shown: Any = None
+        self._shapes: dict[str, Any] = {}
+        self._places: dict[str, ui.element] = {}
         self._controls: dict[str, list[Any]] = {}
         self._errors: dict[str, Any] = {}
         self._body = ui.element("div").classes("studio-row objective-fields")
@@ -140,36 +142,46 @@ class ObjectiveFields:
         """Show the fields that belong to the objective, made anew where they are others."""
         loaded, best_in = self._session.loaded, self._session.work.objective
         asked = () if loaded is None else FIELDS.get(choice_of(best_in), ())
-        shape = (id(loaded), choice_of(best_in), *self._shape(best_in))
-        if shape != self._shown:
-            self._shown = shape
+        if self._shown != (now := (id(loaded), choice_of(best_in))):
+            self._shown = now
             self._body.clear()
-            self._controls, self._errors = {}, {}
+            self._shapes, self._places, self._controls, self._errors = {}, {}, {}, {}
             with self._body:
                 for each in asked:
-                    self._draw_field(each, best_in)
+                    self._draw_field(each)
         self._body.set_visibility(bool(asked))
         if isinstance(best_in, Objective):
             for each in asked:
-                self._show_field(each, getattr(best_in, each.name))
+                self._show_field(each, best_in)
         self._complain(self._session.refusal)
-
-    def _shape(self, best_in: BestIn) -> tuple[Any, ...]:
-        """What decides which controls there are: amounts by number or column, and the arms."""
-        kinds = [isinstance(getattr(best_in, name, None), str) for name in ("benefit", "cost")]
-        return (*kinds, *(getattr(best_in, name, None) for name in _ARM_OF.values()))
 
     # -- drawing ----------------------------------------------------------------------------
 
-    def _draw_field(self, asked: ObjectiveField, best_in: BestIn) -> None:
-        value = getattr(best_in, asked.name)
+    def _draw_field(self, asked: ObjectiveField) -> None:
         with field(asked.title):
-            with ui.element("div").classes("objective-field"):
-                self._controls[asked.name] = self._draw_controls(asked, value)
+            self._places[asked.name] = ui.element("div").classes("objective-field")
             error = words("span", "", "studio-complaint").props("role=alert")
             error.props["data-testid"] = f"error-{asked.name}"
             error.set_visibility(False)
             self._errors[asked.name] = error
+
+    def _show_field(self, asked: ObjectiveField, best_in: Objective) -> None:
+        """Show a value; controls are made anew where others are needed, and no one else's."""
+        value = getattr(best_in, asked.name)
+        by_number = asked.kind == "amount" and not isinstance(value, str)
+        other = getattr(best_in, _ARM_OF[asked.name]) if asked.kind == "arm" else None
+        shape = (by_number, other, self._session.work.target)
+        if self._shapes.get(asked.name) != shape:
+            self._shapes[asked.name] = shape
+            self._places[asked.name].clear()
+            with self._places[asked.name]:
+                self._controls[asked.name] = self._draw_controls(asked, value)
+            return
+        box, text = self._controls[asked.name]
+        if box is not None and box.has(_key(value)):
+            box.show(_key(value))
+        if text is not None:
+            text.show(_text(value))
 
     def _draw_controls(self, asked: ObjectiveField, value: Any) -> list[Any]:
         if asked.kind in ("number", "text"):
@@ -207,13 +219,6 @@ class ObjectiveFields:
             names = [name for name in names if loaded.is_number(name)]
         first = "one number" if asked.kind == "amount" else _OTHER
         return {"": first, **{name: short(name, 60) for name in names}}
-
-    def _show_field(self, asked: ObjectiveField, value: Any) -> None:
-        box, text = self._controls[asked.name]
-        if box is not None and box.has(_key(value)):
-            box.show(_key(value))
-        if text is not None:
-            text.show(_text(value))
 
     # -- saying -----------------------------------------------------------------------------
 
