@@ -13,7 +13,8 @@ import pytest
 import opdt
 from opdt import Mean, Money, Parity, PerSegment, Survival, Uplift
 from opdt.errors import InputError
-from opdt.studio.best_in import CHOICES, begin, choice_of, rule_sentence, told
+from opdt.report.text import rule_sentence
+from opdt.studio.best_in import CHOICES, begin, choice_of, told
 from opdt.studio.code import script
 from opdt.studio.outcome import verdict_of
 from opdt.studio.questions import lacks, left_out, unlisted

@@ -29,10 +29,8 @@ from opdt.objectives import (
 from opdt.objectives.words import plain
 from opdt.problem.arguments import resolve_objective
 from opdt.report.formats import format_count, format_share
-from opdt.rules import Rule
 
 BestIn = str | Objective
-THEN, THEN_CLASS = ", then ", ", then the class is "  # of `Rule.to_english`
 
 # The choices in their order, and how each is called on the page.
 CHOICES = {
@@ -183,21 +181,3 @@ def read(found: Any) -> BestIn:
         blank = dict.fromkeys(_NEEDED.get(str(kind), {}))
         return check_best_in(read_objective({**blank, **found}))
     return check_best_in(found)
-
-
-def rule_sentence(rule: Rule, best_in: BestIn, target: str | None) -> str:
-    """The rule in words, with what it says of its rows in those of the objective."""
-    sentence = rule.to_english()
-    before, then, _ = sentence.rpartition(THEN_CLASS)
-    if not then or isinstance(best_in, str) or best_in.rule_label != rule.label:
-        return sentence
-    return f"{before}{THEN}{_said_of_rows(best_in, target)}."
-
-
-def _said_of_rows(best_in: Objective, target: str | None) -> str:
-    """What a rule says of its rows: "stay is high", "treat", "the risk is high"."""
-    if isinstance(best_in, Mean):
-        return f"{target} is {best_in.direction}"
-    if isinstance(best_in, Survival):
-        return f"the risk is {best_in.direction}"
-    return str(best_in.rule_label)

@@ -16,11 +16,11 @@ from opdt.report import RuleReport
 from opdt.report.content import WrongRow, WrongRows, wrong_columns
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.rows import sentence
-from opdt.report.text import proof, rule_lines
+from opdt.report.text import proof, rule_lines, rule_sentence
 from opdt.rules import Op, Rule
 from opdt.rules.counting import Stage, of_class, rule_funnel
 from opdt.solution import Solution, Status, StopReason
-from opdt.studio.best_in import has_classes, needs_label, rule_sentence, told
+from opdt.studio.best_in import has_classes, needs_label, told
 from opdt.studio.limits import LimitCheck, WorkLimit, check_limits
 from opdt.studio.regions import RegionPicture, region_of
 from opdt.studio.tables import Loaded, RowPart

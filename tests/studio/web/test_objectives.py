@@ -8,7 +8,8 @@ from selenium.webdriver.common.keys import Keys
 import opdt
 from browser import choose, click, element, text_of, wait_for
 from opdt import Mean, Money, Parity, PerSegment, Survival
-from opdt.studio.best_in import CHOICES, rule_sentence
+from opdt.report.text import rule_sentence
+from opdt.studio.best_in import CHOICES
 from opdt.studio.solver import Solver
 from opdt.studio.tables import load_file
 from opdt.studio.work import Work
@@ -111,7 +112,7 @@ def test_numbers_and_times_need_no_classes(page, claims):
     claims.best_in("survival")
     choose(page, "time", "months")
     choose(page, "event", "died")
-    assert "'came'" in wait_for(lambda: text_of(page, "error-event"))
+    assert "say by “It came where this is”" in wait_for(lambda: text_of(page, "error-event"))
     assert "There is no rule" in text_of(page, "idle")
     choose(page, "came", "yes")
     claims.shows(objective=Survival(time="months", event="died", came="yes"))

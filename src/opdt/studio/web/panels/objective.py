@@ -213,7 +213,9 @@ class ObjectiveFields:
         if asked.kind == "arm":
             column = getattr(work.objective, _ARM_OF[asked.name])
             levels = loaded.levels_of(column, _MOST_ARMS) if column else None
-            return {"": "1 or True", **{str(each): str(each) for each in levels or ()}}
+            plain = levels is None or levels == [0, 1]  # which False and True are, too
+            first = "1 or True" if plain else _OTHER
+            return {"": first, **{str(each): str(each) for each in levels or ()}}
         names = [n for n in loaded.names if n != work.target]
         if asked.kind != "column":
             names = [name for name in names if loaded.is_number(name)]
@@ -257,8 +259,14 @@ class ObjectiveFields:
             return False
         return self._session.change(objective=changed)
 
+    def _in_titles(self, refusal: str) -> str:
+        """A sentence of the library with arguments called as the fields are."""
+        for each in FIELDS.get(self._kind, ()):
+            refusal = refusal.replace(f"'{each.name}'", f"“{each.title}”")
+        return _sentence(refusal)
+
     def _refuse(self, name: str, why: str) -> None:
-        self._errors[name].set_text(_sentence(why))
+        self._errors[name].set_text(self._in_titles(why))
         self._errors[name].set_visibility(True)
 
     def _complain(self, refusal: str | None) -> None:
@@ -266,7 +274,7 @@ class ObjectiveFields:
         found = None if refusal is None else _ARGUMENT.match(refusal)
         about = None if found is None else found[1]
         for name, error in self._errors.items():
-            error.set_text(_sentence(refusal or "") if name == about else "")
+            error.set_text(self._in_titles(refusal or "") if name == about else "")
             error.set_visibility(name == about)
         general = refusal is not None and about not in self._errors
         self._general.set_text(_sentence(refusal or ""))

@@ -8,8 +8,9 @@ from typing import Any
 from opdt.objectives.words import with_unit
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_lift, format_share
+from opdt.report.text import rule_sentence
 from opdt.rules import Rule
-from opdt.studio.best_in import BestIn, rule_sentence
+from opdt.studio.best_in import BestIn
 from opdt.studio.outcome import Measured
 from opdt.studio.session import Session
 from opdt.studio.web.panels.view import View

@@ -15,7 +15,7 @@ from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import Dropdown, Fold, NumberField, press
 from opdt.studio.web.theme import field, short, words
 
-_OF = {"coverage": "the share of rows covered", "recall": "the share of the class found"}
+_OF = {"coverage": "coverage", "recall": "opportunity (recall)"}
 _PERCENT = ("min_precision", "max_coverage", "max_difference", "min_ratio")
 _SEGMENT_FIELDS = {
     "min_precision": ("Precision at least, %", True),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from opdt.report.formats import format_count
 from opdt.report.rows import sentence as as_sentence
+from opdt.report.text import THEN, THEN_CLASS
 from opdt.rules import Rule
 from opdt.solution import Status
-from opdt.studio.best_in import THEN, THEN_CLASS, BestIn, choice_of
+from opdt.studio.best_in import BestIn, choice_of
 from opdt.studio.limits import limits_of
 from opdt.studio.outcome import RuleOutcome
 from opdt.studio.work import Work

@@ -11,8 +11,9 @@ from opdt.checks import is_finite
 from opdt.objectives import Mean, Money, Objective, Survival, Uplift
 from opdt.objectives.words import plain, with_unit
 from opdt.report.formats import format_share
+from opdt.report.text import rule_sentence
 from opdt.rules import Rule
-from opdt.studio.best_in import BestIn, rule_sentence
+from opdt.studio.best_in import BestIn
 from opdt.studio.trade_off import plain_price
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import judged
