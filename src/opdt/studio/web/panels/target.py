@@ -9,7 +9,7 @@ from nicegui import ui
 
 from opdt.objectives import TargetKind
 from opdt.report.formats import format_share
-from opdt.studio.best_in import has_classes, needs_label, target_of
+from opdt.studio.best_in import columns_of, has_classes, needs_label, target_of
 from opdt.studio.questions import left_out
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded
@@ -80,9 +80,12 @@ class _TargetPanel:
 
     def _draw_picture(self, loaded: Loaded | None, balance: tuple[tuple[Any, int], ...]) -> None:
         work = self._session.work
-        missing = 0 if loaded is None else left_out(loaded, work)
-        self._left_out.set_text(f"{missing:,} rows without a value there are left out.")
-        self._left_out.set_visibility(bool(missing))
+        read = (id(loaded), work.target, columns_of(work.objective))
+        if self._shown.get("left out") != read:  # counted once, not whenever a slider moves
+            self._shown["left out"] = read
+            missing = 0 if loaded is None else left_out(loaded, work)
+            self._left_out.set_text(f"{missing:,} rows without a value there are left out.")
+            self._left_out.set_visibility(bool(missing))
         shown = (id(loaded), balance, work.label, work.target)
         if self._shown.get("picture") == shown:
             return

@@ -7,6 +7,21 @@ export default {
       return JSON.parse(this.state);
     },
   },
+  mounted() {
+    this.follow();
+  },
+  updated() {
+    this.follow();
+  },
+  methods: {
+    /* The present rule is in sight, without moving the page, unless someone has scrolled since. */
+    follow() {
+      const here = this.$el.querySelector?.("li.here");
+      const place = here?.textContent;
+      if (here && place !== this.seen) here.parentElement.scrollTop = here.offsetTop - here.parentElement.offsetTop - 40;
+      this.seen = place;
+    },
+  },
   template: `
     <div class="worth-path" data-testid="worth-path">
       <p class="frontier-note" data-testid="worth-path-note" role="status" v-if="it.note">{{ it.note }}</p>
