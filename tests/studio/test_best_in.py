@@ -21,6 +21,7 @@ from opdt.studio.questions import lacks, left_out, unlisted
 from opdt.studio.solver import Solver
 from opdt.studio.tables import Loaded, loaded_frame
 from opdt.studio.takeaway import make
+from opdt.studio.web.panels.rule import _proof
 from opdt.studio.web.panels.worth_path import choice
 from opdt.studio.work import Pinned, Work
 from studio.sessions import Listener, on_loop
@@ -314,3 +315,13 @@ def test_what_the_data_do_not_allow_is_told_and_undone(tmp_path: Path) -> None:
         one.close()
 
     on_loop(scene)
+
+
+def test_held_out_rows_that_cannot_tell_are_said_to() -> None:
+    frame = pd.DataFrame({"age": np.arange(40) % 7, "months": range(1, 41), "died": [1] + [0] * 39})
+    loaded = loaded_frame(frame, "few")
+    work = Work(source=loaded.source, objective=Survival(time="months", event="died"))
+    outcome = Solver(loaded).solve(work)
+    assert outcome.seen is not None
+    assert outcome.unseen is None
+    assert "'event' (column 'died') is 0 in every row" in _proof(outcome)

@@ -117,6 +117,8 @@ def test_numbers_and_times_need_no_classes(page, claims):
     choose(page, "came", "yes")
     claims.shows(objective=Survival(time="months", event="died", came="yes"))
     wait_for(lambda: text_of(page, "error-event") == "")
+    claims.best_in("vi")  # the target of before is there again
+    claims.shows(objective="vi", target="fraud")
 
 
 def test_a_measure_within_a_budget_that_is_fair_to_groups(page, claims):

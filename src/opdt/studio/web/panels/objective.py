@@ -109,14 +109,23 @@ def beginning(loaded: Loaded | None, session: Session, choice: str) -> dict[str,
     """What is said by choosing: the objective, and the target and class that suggest themselves."""
     objective, work = begin(choice), session.work
     said: dict[str, Any] = {"objective": objective}
-    target = work.target
+    target, label = work.target, work.label
     if target_of(objective) is not target_of(work.objective):
-        target = None
-        if target_of(objective) is TargetKind.CLASSES and loaded is not None:
-            target = said["target"] = loaded.target
-    if needs_label(objective) and loaded is not None and target is not None and work.label is None:
+        target, label = _last_target(session, target_of(objective))
+        if target is None and target_of(objective) is TargetKind.CLASSES and loaded is not None:
+            target = loaded.target
+        said |= {"target": target, "label": label}
+    if needs_label(objective) and loaded is not None and target is not None and label is None:
         said["label"] = rarest(loaded, target)
     return said
+
+
+def _last_target(session: Session, kind: TargetKind) -> tuple[str | None, Any]:
+    """The target that held this when it was last asked for, and the class that was looked for."""
+    for before in reversed(session.history.past):
+        if target_of(before.objective) is kind and before.target is not None:
+            return before.target, before.label
+    return None, None
 
 
 def rarest(loaded: Loaded, target: str) -> Any:

@@ -184,7 +184,8 @@ def _stopped(outcome: RuleOutcome) -> str:
 def _proof(outcome: RuleOutcome) -> str:
     """What is proven, and what the proof leaves out."""
     plan = outcome.solution.plan
-    return " ".join([_bound(outcome), *(() if plan is None else plan.unproven)]).strip()
+    unproven = () if plan is None else plan.unproven
+    return " ".join(filter(None, [_bound(outcome), *unproven, outcome.mute]))
 
 
 def _at_a_glance(worth: RuleWorth) -> str:
