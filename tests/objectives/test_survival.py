@@ -208,6 +208,21 @@ def test_bad_times_and_events_are_refused() -> None:
     refuse("'time' has 2 values, but X has 300 rows", time=[1, 2])
 
 
+def test_any_value_of_a_column_can_say_that_the_event_came() -> None:
+    data = ward()
+    expected = discover(data, objective=ASKED, max_depth=1)
+    for came, other in (("dead", "alive"), (2, 1), (False, True)):
+        words = {**data, "died": [came if each else other for each in data["died"].tolist()]}
+        asked = Survival(time="days", event="died", came=came)
+        found = discover(words, objective=asked, max_depth=1)
+        assert (found.rule, found.value) == (expected.rule, expected.value)
+        assert read_objective(asked.to_dict()) == asked
+    refuse(
+        r"'came' must be a value of 'event' \(column 'died'\), which has .*, got 'gone'",
+        came="gone",
+    )
+
+
 def test_bad_arguments_are_refused() -> None:
     refuse("'score' must be 'log-rank' or 'martingale', got 'cox'", score="cox")
     refuse("'direction' must be 'high' or 'low'", direction="up")

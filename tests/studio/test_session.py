@@ -106,7 +106,7 @@ def test_rules_are_pinned_compared_and_let_go(table: Path) -> None:
         assert one.pin()
         await one.settled()
         assert [each.note for each in one.pins] == ["first", ""]
-        assert all(each.train.w == 2 for each in one.pins)
+        assert all(each.seen.counts.w == 2 for each in one.pins)
         assert one.note(1, "second")
         one.unpin(0)
         await one.settled()

@@ -100,7 +100,7 @@ def test_a_file_without_a_label_waits_for_one(table: Path) -> None:
         one.ask_real()
         await one.settled()
         assert one.outcome is None
-        assert listener.of("error") == ["Choose data and the column of the classes first."]
+        assert listener.of("error") == ["Choose the column of the classes first."]
         one.change(target="state")
         await one.settled()
         assert one.outcome is not None

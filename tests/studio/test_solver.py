@@ -188,7 +188,9 @@ def test_pinned_rules_stand_side_by_side() -> None:
     assert rule is not None
     (one,) = SOLVER.compare(work.change(pinned=(Pinned(rule, "mine"),)))
     outcome = SOLVER.solve(work)
-    assert (one.train, one.held_out, one.note) == (outcome.train, outcome.held_out, "mine")
+    assert one.unseen is not None
+    assert (one.seen.counts, one.unseen.counts) == (outcome.train, outcome.held_out)
+    assert one.note == "mine"
 
 
 def test_pinned_rules_on_columns_that_are_left_out_are_not_measured() -> None:

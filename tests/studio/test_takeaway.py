@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from opdt import Condition, Rule, Structure, read_rule
+from opdt import Condition, Parity, PerSegment, Rule, Structure, read_rule
 from opdt.errors import InputError
 from opdt.studio.code import script
 from opdt.studio.solver import Solver
@@ -107,10 +107,12 @@ def test_the_script_calls_discover_with_the_arguments_of_the_work(work: Work) ->
     except InputError:
         return
     calls: list[Any] = []
-    source = script(work).split("print(solution.rule)")[0]
+    source = script(work).split("print(solution")[0]
     source = "\n".join(line for line in source.splitlines() if not line.startswith("from "))
     scope = {
         "Structure": Structure,
+        "Parity": Parity,
+        "PerSegment": PerSegment,
         "load_dataset": lambda name: patients(),
         "discover": lambda X, y, **given: calls.append((X, y, given)),
     }

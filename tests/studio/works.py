@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from opdt import Condition, Rule, Structure
+from opdt import Condition, Parity, PerSegment, Rule, Structure
 from opdt.errors import InputError
 from opdt.studio.tables import Loaded, loaded_frame
 from opdt.studio.work import DataSource, Pinned, Work
@@ -86,6 +86,10 @@ def works(draw: st.DrawFn) -> Work:
                 "max_errors": st.sampled_from([None, 0, 3]),
                 "subsets": st.sampled_from([False, True, ("ward",)]),
                 "missing_conditions": st.booleans(),
+                "objective": st.sampled_from(["vi", "f1", "precision", "wracc"]),
+                "max_coverage": st.sampled_from([None, 10, 0.3]),
+                "segments": st.sampled_from([(), (PerSegment("ward", min_precision=0.5),)]),
+                "parities": st.sampled_from([(), (Parity("drug", max_difference=0.2),)]),
                 "held_out": st.sampled_from([0.0, 0.3]),
                 "seed": st.integers(0, 3),
                 "time_limit": st.sampled_from([30.0, 60.0]),

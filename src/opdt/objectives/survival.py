@@ -44,7 +44,10 @@ class Survival(Objective):
         The column of times, or its values: not negative, until the event or until a row was no
         longer watched.
     event : str or array-like of shape (n_rows,)
-        1 or True where the event came at that time, 0 or False where the row was no longer watched.
+        1 or True where the event came at that time, 0 or False where the row was no longer watched;
+        or any values together with `came`.
+    came : value, optional
+        The value of `event` that says that it came, where that is not 1 or True: "died".
     score : "log-rank" or "martingale"
         How events of the same time count: all at once, as in the log-rank test (Peto and Peto
         1972), or one after the other (Efron), as in the martingale residuals of a Cox model
@@ -74,6 +77,7 @@ class Survival(Objective):
 
     time: Any
     event: Any
+    came: Any = None
     score: str = "log-rank"
     direction: str = "high"
     ratio: float = 1.0
@@ -136,14 +140,27 @@ class Survival(Objective):
         if raw.missing is not None:
             raise BadRows(f"{what} is missing", raw.missing, "; drop the rows.")
         cells = raw.values.tolist()
+        if self.came is not None:
+            return self._meant(cells, what)
         good = np.array([cell in (0, 1) for cell in cells], dtype=bool)
         if not good.all():
             first = cells[int((~good).argmax())]
             raise BadRows(
                 f"{what} must be 0 or 1 but is {first!r} or the like", ~good,
-                "; give 1 where the event came, such as event=(status == 2).",
+                "; give 1 where the event came, or say by 'came' which value means that.",
             )  # fmt: skip
         return np.array(cells, dtype=bool)
+
+    def _meant(self, cells: list[Any], what: str) -> NDArray[np.bool_]:
+        """Rows of the value that says that the event came."""
+        values = dict.fromkeys(cells)
+        meant = [each for each in values if each == self.came or str(each) == self.came]
+        if len(meant) != 1:
+            shown = ", ".join(map(repr, list(values)[:5])) + (", …" if len(values) > 5 else "")
+            raise InputError(
+                f"'came' must be a value of {what}, which has {shown}, got {self.came!r}."
+            )
+        return np.array([cell == meant[0] for cell in cells], dtype=bool)
 
     def estimate(
         self, gains: ObjectiveGains, fires: NDArray[np.bool_], level: float = 0.95

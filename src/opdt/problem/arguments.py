@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -302,21 +302,56 @@ def build_problem(
     source = X if isinstance(X, Table) else open_source(X) if own is not None else X
     kept = demands.segment_columns
     table = resolve_table(source, y, sample_weight, roles, clock, missing, own, kept)
-    bound = None
-    if own is not None:
-        rows = None if isinstance(source, Table) else source
-        watch = None if clock is None else clock.check
-        bound = BoundRows(table, rows, y, own_label(table, label, own), watch)
-    problem = Problem.build(
+    return problem_on(
         table,
+        None if isinstance(source, Table) else source,
+        y,
         structure=shape,
         groups={**file_groups, **check_groups(groups)},
-        w=w if best_in == "vi" else 1,  # at the price 1 the VI is the number of correct rows
+        label=label,
+        objective=best_in,
+        w=w,
+        demands=demands,
+        watch=None if clock is None else clock.check,
+    )
+
+
+def problem_on(
+    table: Table,
+    source: Source | None,
+    y: Any,
+    *,
+    structure: Structure,
+    groups: Groups,
+    label: Any,
+    objective: str | Objective,
+    w: Any,
+    demands: Constraints,
+    watch: Callable[[], object] | None = None,
+) -> Problem:
+    """The problem of a table that is coded, with all arguments resolved.
+
+    Parameters
+    ----------
+    source, y
+        What the columns that the objective names, and the numbers of its target, are read from.
+    watch : callable, optional
+        Called without arguments while an objective is bound to the rows; raises at a limit.
+    """
+    own = objective if isinstance(objective, Objective) else None
+    gains = None
+    if own is not None:
+        gains = own.bind(BoundRows(table, source, y, own_label(table, label, own), watch))
+    problem = Problem.build(
+        table,
+        structure=structure,
+        groups=groups,
+        w=w if objective == "vi" else 1,  # at the price 1 the VI is the number of correct rows
         label=label if own is None or own.rule_label is None else own.rule_label,
         constraints=demands,
-        gains=None if own is None or bound is None else own.bind(bound),
+        gains=gains,
     )
-    return replace(problem, best_in=best_in)
+    return replace(problem, best_in=objective)
 
 
 def own_label(table: Table, label: Any, objective: Objective) -> int | None:

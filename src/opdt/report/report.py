@@ -20,7 +20,7 @@ from opdt.report.page import render
 from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures_of, verified
 from opdt.report.rows import ReportRows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
-from opdt.report.text import proof, rule_lines
+from opdt.report.text import proof, rule_lines, rule_sentence
 from opdt.report.worth import claims_of_worth, curves_of, problem_of, worth_of
 from opdt.rules import Rule
 from opdt.rules.counting import Stage, rule_funnel
@@ -160,7 +160,7 @@ def report(
     if problem is not None:
         shown, held = _worth(subject, problem, parts, rows)
         context |= shown | claims_of_worth(subject, problem, held, permutations, test)
-        return Report(context | _rule_of(subject) | {"exports": exports_of(subject.rule)})
+        return Report(context | _rule_of(subject, y) | {"exports": exports_of(subject.rule)})
     numbers = [rule_report(subject.rule, part.source, part.labels, subject.w) for part in parts]
     segments: Any = ()
     if path:
@@ -169,7 +169,7 @@ def report(
     if subject.solution.objective != "vi":  # the last card is the VI, which nobody asked for
         context["cards"] = context["cards"][:-1]
     context |= claims_of(subject, table, parts, permutations, test)
-    context |= _rule_of(subject)
+    context |= _rule_of(subject, y)
     context |= {
         "pictures": pictures_of(subject, parts, segments),
         "exports": exports_of(subject.rule),
@@ -177,11 +177,13 @@ def report(
     return Report(context)
 
 
-def _rule_of(subject: Subject) -> dict[str, Any]:
+def _rule_of(subject: Subject, y: Any) -> dict[str, Any]:
     """The rule in words."""
     assert subject.rule is not None
+    target = y if isinstance(y, str) else getattr(y, "name", None)
+    named = target if isinstance(target, str) else None
     return {
-        "english": subject.rule.to_english(),
+        "english": rule_sentence(subject.rule, subject.solution.objective, named),
         "rule_lines": rule_lines(subject.solution),
         "label": str(subject.rule.label),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opdt.objectives import Objective, words_of
+from opdt.objectives import Mean, Objective, Survival, words_of
 from opdt.objectives.measures import measure_named
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
@@ -18,6 +18,7 @@ _NO_RULE = {
     Status.UNKNOWN: "No rule that meets the constraints was found in time.",
     Status.FEASIBLE: "No rule that pays for its errors was found in time.",
 }
+THEN, THEN_CLASS = ", then ", ", then the class is "  # of `Rule.to_english`
 _WHY = {StopReason.FINISHED: "the engine is a heuristic"}
 
 
@@ -160,3 +161,26 @@ def _shares(solution: Solution, rule: Rule, table: Table, w: float) -> list[tupl
     everything = format_count(total - w * (total - in_class))
     value = f"{format_count(solution.value)}  (w = {format_count(w)}; all rows: {everything})"
     return [("VI", value), *facts]
+
+
+def rule_sentence(rule: Rule, objective: str | Objective, target: str | None = None) -> str:
+    """The rule in words, with what it says of its rows in those of the objective.
+
+    `target` is the name of the column of numbers, where there is one.
+
+    Examples
+    --------
+    >>> from opdt import Condition, Mean
+    >>> rule_sentence(Rule([Condition("age", ">=", 40)], "high"), Mean(), "stay")
+    'If age is at least 40, then stay is high.'
+    """
+    sentence = rule.to_english()
+    before, then, _ = sentence.rpartition(THEN_CLASS)
+    if not then or isinstance(objective, str) or objective.rule_label != rule.label:
+        return sentence
+    said = str(objective.rule_label)
+    if isinstance(objective, Mean):
+        said = f"{'the number' if target is None else target} is {objective.direction}"
+    elif isinstance(objective, Survival):
+        said = f"the risk is {objective.direction}"
+    return f"{before}{THEN}{said}."

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdt.errors import InputError
+from opdt.studio.questions import lacks
 from opdt.studio.work import Work
 
 _HEAD = '''"""Repeats an analysis of opdt Studio: the same rows, question and rule."""
@@ -22,27 +23,46 @@ def script(work: Work) -> str:
     A file is looked for beside the script, or where its first argument says, and must be the
     same file.
     """
-    if work.source is None or work.target is None:
-        raise InputError("a script needs data and the column of the classes; choose them first.")
+    missing = "data" if work.source is None else lacks(work)
+    if work.source is None or missing is not None:
+        raise InputError(f"a script needs {missing}; choose it first.")
     arguments = _arguments(work)
-    from_opdt = ["discover", "rule_report"]
-    if "structure" in arguments:
-        from_opdt.insert(0, "Structure")
     is_file = work.source.kind == "file"
     loader = "load_file" if is_file else "load_dataset"
+    own = [] if isinstance(work.objective, str) else [f"objective = {work.objective!r}", ""]
     lines = [
         *(["import sys", ""] if is_file else []),
-        f"from opdt import {', '.join(from_opdt)}",
+        f"from opdt import {', '.join(_names(work, arguments))}",
         f"from opdt.studio.tables import {loader}",
         "",
         *_loading(work),
         "",
+        *own,
         *_call("train, held_out = data.split", [(None, work.target), *_division(work)]),
         "",
         *_call(
             "solution = discover",
             [(None, Plain("train.X")), (None, Plain("train.y")), *arguments.items()],
         ),
+        *(_numbers_of_vi(work) if work.objective == "vi" else _numbers_of_others(work)),
+        "",
+    ]
+    return _HEAD + "\n".join(lines)
+
+
+def _names(work: Work, arguments: dict[str, Any]) -> list[str]:
+    """What the script takes from opdt, in the order of Ruff: classes before functions."""
+    classes = {type(each).__name__ for each in (*work.segments, *work.parities)}
+    if "structure" in arguments:
+        classes.add("Structure")
+    if not isinstance(work.objective, str):
+        classes.add(type(work.objective).__name__)
+    numbers = "rule_report" if work.objective == "vi" else "holdout_report"
+    return [*sorted(classes), *sorted(("discover", numbers))]
+
+
+def _numbers_of_vi(work: Work) -> list[str]:
+    return [
         "print(solution.rule)",
         'print("status:", solution.status, "| VI:", solution.value)',
         "",
@@ -55,9 +75,21 @@ def script(work: Work) -> str:
         "    if held_out is not None:",
         '        print("\\nHeld-out rows")',
         "        print(rule_report(solution.rule, held_out.X, held_out.y, w))",
-        "",
     ]
-    return _HEAD + "\n".join(lines)
+
+
+def _numbers_of_others(work: Work) -> list[str]:
+    """A solution says its value in the words of the objective by itself."""
+    rows = "solution.rule, held_out.X, held_out.y"
+    if not isinstance(work.objective, str):
+        rows += ", objective=objective"
+    return [
+        "print(solution)",
+        "",
+        "if solution.rule is not None and held_out is not None:",
+        '    print("\\nHeld-out rows")',
+        f"    print(holdout_report({rows}))",
+    ]
 
 
 class Plain:
@@ -76,6 +108,8 @@ def _arguments(work: Work) -> dict[str, Any]:
     said = [_literal(given.pop("roles", {}))]
     if "missing" in given:
         said.append(f"missing={given.pop('missing')!r}")
+    if not isinstance(work.objective, str):
+        given["objective"] = Plain("objective")
     return given | {"roles": Plain(f"data.plan_for({', '.join(said)})")}
 
 
@@ -92,7 +126,11 @@ def _loading(work: Work) -> list[str]:
 
 def _division(work: Work) -> list[tuple[str | None, Any]]:
     given: list[tuple[str | None, Any]] = [("held_out", work.held_out), ("seed", work.seed)]
-    return [*given, ("ignored", list(work.ignored))] if work.ignored else given
+    if work.ignored:
+        given.append(("ignored", list(work.ignored)))
+    if not isinstance(work.objective, str):
+        given.append(("objective", Plain("objective")))
+    return [*given, ("kept", sorted(work.kept))] if work.kept else given
 
 
 def _call(start: str, arguments: list[tuple[str | None, Any]]) -> list[str]:

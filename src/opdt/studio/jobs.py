@@ -86,14 +86,14 @@ class Jobs:
         kind: str,
         task: Callable[[Job], Any],
         done: Callable[[Any], None] = _nothing,
-        failed: Callable[[], None] | None = None,
+        failed: Callable[[str], None] | None = None,
         grace: float = 0.0,
     ) -> asyncio.Future[Any]:
         """Run `task` on a thread of its own, once the job of the same kind before it has ended.
 
         That one is told to end and its answer is forgotten, unless it ends by itself within
         `grace` seconds: so a slider that moves all the time still shows something. `done` is told
-        the answer on the event loop, or `failed` that there is none.
+        the answer on the event loop, or `failed` why there is none.
         """
         before = self._current.get(kind)
         if before is not None and before.started and grace:
@@ -186,7 +186,7 @@ class Jobs:
             done(answer)
         else:
             if failed is not None:
-                failed()
+                failed(failure)
             self._failed(failure)
         _answer(job, answer)
         self._changed()

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.objectives import Words
 from opdt.problem import Constraints, Problem, Structure
-from opdt.report import RuleReport, rule_report
+from opdt.problem.evidence import evidence_of_rows
+from opdt.report import RuleReport
 from opdt.report.content import WrongRow, WrongRows, wrong_columns
 from opdt.report.formats import format_count, format_seconds
 from opdt.report.rows import sentence
-from opdt.report.text import proof, rule_lines
+from opdt.report.text import proof, rule_lines, rule_sentence
 from opdt.rules import Op, Rule
 from opdt.rules.counting import Stage, of_class, rule_funnel
 from opdt.solution import Solution, Status, StopReason
+from opdt.studio.best_in import has_classes, needs_label, told
+from opdt.studio.limits import LimitCheck, WorkLimit, check_limits
 from opdt.studio.regions import RegionPicture, region_of
-from opdt.studio.tables import Loaded, RowPart, RowSplit
+from opdt.studio.tables import Loaded, RowPart
 from opdt.studio.work import Pinned, Work
-from opdt.table import Table
+from opdt.studio.worth import RuleWorth, Valuer
+from opdt.table import Plan
 from opdt.verdict import Evidence, Verdict, judge
 
 MAX_WRONG = 200  # rows that are listed
@@ -44,12 +49,15 @@ class RuleOutcome:
         What is proven, in few words: "proven optimal in 23 ms".
     proof : str
         What is proven, in a sentence.
-    train, held_out : RuleReport or None
-        None without a rule, or without held-out rows.
-    funnel, funnel_held_out : tuple of Stage
-    wrong, wrong_held_out : WrongRows or None
+    seen, unseen : Measured or None
+        What the rule does on the training rows, and on the held-out rows; None without a rule, or
+        without such rows.
+    mute : str
+        Why the held-out rows say nothing, where they do not.
     region : RegionPicture or None
         The rows and the rule over its first two features; None where there is nothing to draw.
+    narrow : tuple of WorkLimit
+        Without a rule: the limits without any one of which there is one.
     """
 
     work: Work
@@ -57,13 +65,11 @@ class RuleOutcome:
     sentence: str
     badge: str
     proof: str
-    train: RuleReport | None = None
-    held_out: RuleReport | None = None
-    funnel: tuple[Stage, ...] = ()
-    funnel_held_out: tuple[Stage, ...] = ()
-    wrong: WrongRows | None = None
-    wrong_held_out: WrongRows | None = None
+    seen: Measured | None = None
+    unseen: Measured | None = None
+    mute: str = ""
     region: RegionPicture | None = None
+    narrow: tuple[WorkLimit, ...] = ()
 
     @property
     def rule(self) -> Rule | None:
@@ -75,12 +81,48 @@ class RuleOutcome:
         """Whether nothing better is possible."""
         return self.solution.status.is_proven
 
+    @property
+    def words(self) -> Words:
+        """How values are spoken of."""
+        return told(self.work.objective, self.work.target)
+
+    @property
+    def train(self) -> RuleReport | None:
+        """Counts on the training rows, where they have classes."""
+        return None if self.seen is None else self.seen.worth.counts
+
+    @property
+    def held_out(self) -> RuleReport | None:
+        """Counts on the held-out rows, where they have classes."""
+        return None if self.unseen is None else self.unseen.worth.counts
+
+    @property
+    def funnel(self) -> tuple[Stage, ...]:
+        """Condition by condition, where rows have classes."""
+        return () if self.seen is None else self.seen.funnel
+
+    @property
+    def funnel_held_out(self) -> tuple[Stage, ...]:
+        """The same on the held-out rows."""
+        return () if self.unseen is None else self.unseen.funnel
+
+    @property
+    def wrong(self) -> WrongRows | None:
+        """Covered training rows of another class."""
+        return None if self.seen is None else self.seen.wrong
+
+    @property
+    def wrong_held_out(self) -> WrongRows | None:
+        """Covered held-out rows of another class."""
+        return None if self.unseen is None else self.unseen.wrong
+
 
 def verdict_of(outcome: RuleOutcome | None, test: PermutationTest | None) -> Verdict | None:
     """Whether all that is known speaks for the rule; None without one."""
     if outcome is None or outcome.rule is None:
         return None
-    return judge(outcome.solution.evidence, held_out=outcome.held_out, test=test)
+    new = None if outcome.unseen is None else outcome.unseen.worth.judges
+    return judge(outcome.solution.evidence, held_out=new, test=test)
 
 
 @dataclass(frozen=True)
@@ -93,78 +135,113 @@ class Comparison:
     rule: Rule
     sentence: str
     note: str
-    train: RuleReport
-    held_out: RuleReport | None
+    seen: RuleWorth
+    unseen: RuleWorth | None
     verdict: Verdict
 
 
-def outcome_of(loaded: Loaded, work: Work, split: RowSplit, solution: Solution) -> RuleOutcome:
+class PartValuers(NamedTuple):
+    """Who says what rules are worth: on the training rows, and on held-out ones if there are any.
+
+    `mute` says why held-out rows say nothing, where there are some and they do not.
+    """
+
+    train: Valuer
+    held_out: Valuer | None
+    mute: str = ""
+
+
+def outcome_of(
+    loaded: Loaded, work: Work, parts: PartValuers, solution: Solution, plan: Plan
+) -> RuleOutcome:
     """Everything that is shown about a solution."""
     rule = solution.rule
     badge, proven = badge_of(solution), sentence(proof(solution))
     if rule is None:
         return RuleOutcome(work, solution, rule_lines(solution)[0], badge, proven)
-    train, held_out = split
-    seen = measure(loaded, rule, train, work.w)
-    unseen = None if held_out is None else measure(loaded, rule, held_out, work.w)
     return RuleOutcome(
         work,
         solution,
-        rule.to_english(),
+        rule_sentence(rule, work.objective, work.target),
         badge,
         proven,
-        train=seen.report,
-        held_out=None if unseen is None else unseen.report,
-        funnel=seen.funnel,
-        funnel_held_out=() if unseen is None else unseen.funnel,
-        wrong=seen.wrong,
-        wrong_held_out=None if unseen is None else unseen.wrong,
-        region=region_of(rule, train),
+        seen=measure(loaded, work, rule, parts.train, plan),
+        unseen=None
+        if parts.held_out is None
+        else measure(loaded, work, rule, parts.held_out, plan),
+        mute=parts.mute,
+        region=region_of(rule, parts.train),
     )
 
 
-def compare(work: Work, split: RowSplit, table: Table) -> tuple[Comparison, ...]:
-    """The pinned rules side by side, but for those on columns that are not features now."""
-    features = set(split.train.source.names)
-    rules = [each for each in work.pinned if features.issuperset(each.rule.features)]
-    return tuple(_comparison(each, work.w, split, table) for each in rules)
+def compare(work: Work, parts: PartValuers, problem: Problem) -> tuple[Comparison, ...]:
+    """The pinned rules side by side, but for those on other columns or for another target."""
+    features, label = set(problem.table.names), work.label if needs_label(work.objective) else None
+    labels = problem.table.classes.tolist() if label is None else [label]
+    rules = [
+        each
+        for each in work.pinned
+        if features.issuperset(each.rule.features) and each.rule.label in labels
+    ]
+    return tuple(_comparison(each, work, parts, problem) for each in rules)
 
 
-def _comparison(pinned: Pinned, w: float, split: RowSplit, table: Table) -> Comparison:
-    rule, held = pinned.rule, split.held_out
-    seen = rule_report(rule, split.train.source, split.train.labels, w)
-    unseen = None if held is None else rule_report(rule, held.source, held.labels, w)
-    verdict = judge(_evidence(rule, seen, table))
-    return Comparison(rule, rule.to_english(), pinned.note, seen, unseen, verdict)
+def _comparison(pinned: Pinned, work: Work, parts: PartValuers, problem: Problem) -> Comparison:
+    rule, held = pinned.rule, parts.held_out
+    seen, unseen = parts.train.of(rule), None if held is None else held.of(rule)
+    verdict = judge(_evidence(rule, seen, problem, parts.train))
+    words = rule_sentence(rule, work.objective, work.target)
+    return Comparison(rule, words, pinned.note, seen, unseen, verdict)
 
 
-def _evidence(rule: Rule, seen: RuleReport, table: Table) -> Evidence:
+def _evidence(rule: Rule, seen: RuleWorth, problem: Problem, valuer: Valuer) -> Evidence:
     """What the rows say about a rule that may be any with as many conditions, however chosen."""
-    problem = Problem.build(
-        table,
+    wide = Problem.build(
+        problem.table,
         structure=Structure.free(max(1, len(rule.conditions))),
         constraints=Constraints(
             subsets=tuple(c.feature for c in rule.conditions if c.op is Op.IN),
             missing_conditions=any(not c.op.needs_value for c in rule.conditions),
         ),
+        gains=valuer.gains,
     )
-    return Evidence(seen, *problem.n_rules)
+    if valuer.gains is not None:
+        return evidence_of_rows(wide, rule.covers(valuer.part.source), valuer.gains.labels[0])
+    assert seen.counts is not None
+    return Evidence(seen.counts, *wide.n_rules)
 
 
 class Measured(NamedTuple):
-    """What a rule does on some rows."""
+    """What a rule does on some rows.
 
-    report: RuleReport
+    Attributes
+    ----------
+    worth : RuleWorth
+    funnel : tuple of Stage
+        Its conditions one by one, where rows have classes.
+    stages : tuple of (condition or None, rows, worth)
+        The same where they have none; the first is of all rows.
+    wrong : WrongRows or None
+        Its errors; None where rows have no classes.
+    limits : tuple of LimitCheck
+    """
+
+    worth: RuleWorth
     funnel: tuple[Stage, ...]
-    wrong: WrongRows
+    stages: tuple[tuple[Any, int, str], ...]
+    wrong: WrongRows | None
+    limits: tuple[LimitCheck, ...]
 
 
-def measure(loaded: Loaded, rule: Rule, part: RowPart, w: float) -> Measured:
+def measure(loaded: Loaded, work: Work, rule: Rule, valuer: Valuer, plan: Plan) -> Measured:
     """The rule's numbers, its conditions one by one, and its errors on some rows."""
+    part = valuer.part
+    limits = check_limits(work, rule, part, plan, new=valuer.new)
+    if not has_classes(work.objective):
+        return Measured(valuer.of(rule), (), valuer.stages(rule), None, limits)
     right = of_class(part.labels, rule.label)
-    report = rule_report(rule, part.source, part.labels, w)
     wrong = _wrong(loaded, rule, part, rule.covers(part.source) & ~right)
-    return Measured(report, rule_funnel(rule, part.source, right), wrong)
+    return Measured(valuer.of(rule), rule_funnel(rule, part.source, right), (), wrong, limits)
 
 
 def badge_of(solution: Solution) -> str:
@@ -178,7 +255,10 @@ def badge_of(solution: Solution) -> str:
         return f"proven in {took}: no rule meets the demands"
     stopped = solution.stopped_by in (StopReason.CANCELLED, StopReason.INTERRUPTED)
     why = "stopped" if stopped else str(solution.stopped_by)
-    return f"not proven ({why} after {took}), gap {format_count(solution.gap)}"
+    gap = format_count(solution.gap)
+    if solution.objective != "vi":
+        gap = told(solution.objective).show_gap(solution.gap)
+    return f"not proven ({why} after {took}), gap {gap}"
 
 
 def _wrong(loaded: Loaded, rule: Rule, part: RowPart, wrong: NDArray[np.bool_]) -> WrongRows:

@@ -14,14 +14,17 @@ from opdt.errors import InputError, OpdtError
 from opdt.problem.structure_file import from_dict, to_dict
 from opdt.rules import Rule
 from opdt.rules.rule_json import rule_from_dict, rule_to_dict
+from opdt.studio.best_in import read, written
 from opdt.studio.work import DataSource, Pinned, Work
 
-VERSION = 2
+VERSION = 3
+READABLE = (2, 3)  # of version 2 are those before objectives and limits
 VERSION_KEY = "opdt_project"
 MAX_BYTES = 50_000_000
 
 _FIELDS = tuple(each.name for each in fields(Work))
-_LISTS = ("required", "forbidden", "missing")
+_LIMITS = ("segments", "parities")
+_LISTS = ("required", "forbidden", "missing", *_LIMITS)
 
 
 def write_project(work: Work) -> str:
@@ -29,6 +32,9 @@ def write_project(work: Work) -> str:
     content: dict[str, Any] = {VERSION_KEY: VERSION}
     content |= {name: getattr(work, name) for name in _FIELDS}
     content["source"] = None if work.source is None else asdict(work.source)
+    content["objective"] = written(work.objective)
+    for name in _LIMITS:
+        content[name] = [_said(each) for each in getattr(work, name)]
     content["structure"] = to_dict(work.structure)
     content["pinned"] = [{"rule": rule_to_dict(p.rule), "note": p.note} for p in work.pinned]
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
@@ -58,8 +64,9 @@ def _parse(content: str | bytes) -> dict[str, Any]:
     if not isinstance(found, dict) or VERSION_KEY not in found:
         raise InputError(f"it is no project of opdt, which has a key {VERSION_KEY!r}")
     version = found.pop(VERSION_KEY)
-    if type(version) is not int or version != VERSION:
-        raise InputError(f"it has version {version!r}, and this release reads version {VERSION}")
+    if type(version) is not int or version not in READABLE:
+        readable = " and ".join(map(str, READABLE))
+        raise InputError(f"it has version {version!r}, and this release reads versions {readable}")
     _known(found, _FIELDS, "a project")
     return found
 
@@ -73,6 +80,8 @@ def _work(found: dict[str, Any]) -> Work:
         if isinstance(said["structure"], dict) and "groups" in said["structure"]:
             raise InputError("the groups of a project stand beside its structure, not within it")
         said["structure"] = from_dict(said["structure"]).structure
+    if "objective" in said:
+        said["objective"] = read(said["objective"])
     if "pinned" in said:
         said["pinned"] = tuple(_pinned(each) for each in _list(said["pinned"], "pinned"))
     for name in _LISTS:
@@ -81,6 +90,11 @@ def _work(found: dict[str, Any]) -> Work:
     if isinstance(said.get("subsets"), list):
         said["subsets"] = tuple(said["subsets"])
     return Work(**said)
+
+
+def _said(limit: Any) -> dict[str, Any]:
+    """What a limit says, without what it leaves open."""
+    return {name: value for name, value in asdict(limit).items() if value is not None}
 
 
 def _pinned(found: Any) -> Pinned:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from opdt.plot.scales import Scale, class_scale, scale_of
 from opdt.report.formats import format_cell
 from opdt.rules import Rule
 from opdt.studio.tables import RowPart
+from opdt.studio.worth import Valuer
 
 MAX_POINTS = 1500
 MAX_HOVER = 4  # features beside the two of the axes that a row tells when pointed at
@@ -80,6 +81,8 @@ class RegionPicture:
         How many of them there are.
     others : str
         The conditions on other features, or an empty text.
+    has_errors : bool
+        Whether covered rows of another class are errors; rows without classes have none.
     """
 
     x: RegionAxis
@@ -89,13 +92,22 @@ class RegionPicture:
     points: tuple[Point, ...]
     n_rows: int
     others: str
+    has_errors: bool = True
 
 
-def region_of(rule: Rule, part: RowPart) -> RegionPicture | None:
-    """The region of a rule on some rows; None without a feature, or where it cannot be drawn."""
+def region_of(rule: Rule, valuer: Valuer) -> RegionPicture | None:
+    """The region of a rule on some rows; None without a feature, or where it cannot be drawn.
+
+    Where rows have no classes, they are shown by the side that they are on.
+    """
     if not rule.features:
         return None
-    rows = RuleRows.of(rule, part.source, part.labels)
+    part, labels = valuer.part, valuer.part.labels
+    if (sides := valuer.sides()) is not None:
+        wanted, this, other = sides
+        labels = np.where(wanted, this, other).astype(object)
+        rule = Rule(rule.conditions, this)
+    rows = RuleRows.of(rule, part.source, labels)
     try:
         x, y = _axes(rows)
     except EngineUnavailable:  # places of dates need matplotlib
@@ -107,12 +119,13 @@ def region_of(rule: Rule, part: RowPart) -> RegionPicture | None:
     chosen = _sample(passes, covered & (rows.codes > 0))
     return RegionPicture(
         _axis(x),
-        _axis(y),
+        _axis(y) if sides is None or len(rule.features) > 1 else replace(_axis(y), name="rows"),
         tuple((*_pair(x, across), *_pair(y, up)) for across in x.spans for up in y.spans),
         rows.classes,
         _points(rows, part, (x, y), chosen, covered),
         int(passes.sum()),
         " and ".join(map(str, others)),
+        sides is None,
     )
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from opdt.analysis.alternatives import RashomonSet
 from opdt.analysis.permutation import PermutationTest
+from opdt.analysis.worth_path import WorthPath
 from opdt.errors import InputError, OpdtError
 from opdt.rules import Rule
 from opdt.studio.advance import Advance, Teller
 from opdt.studio.history import History
 from opdt.studio.jobs import Job, Jobs
 from opdt.studio.observers import Observers
-from opdt.studio.outcome import Comparison, RuleOutcome, verdict_of
+from opdt.studio.outcome import Comparison, PartValuers, RuleOutcome, verdict_of
 from opdt.studio.questions import (
     check_columns,
     check_label,
@@ -25,6 +26,7 @@ from opdt.studio.questions import (
     comparison_question,
     first_work,
     is_same,
+    lacks,
     question,
     trade_off_question,
 )
@@ -41,7 +43,7 @@ from opdt.studio.trade_off import TradeOff
 from opdt.studio.work import Pinned, Work
 from opdt.verdict import Verdict
 
-ANSWERS = ("outcome", "pins", "trade_off", "real", "verdict", "alternatives")
+ANSWERS = ("refusal", "outcome", "pins", "trade_off", "real", "verdict", "alternatives")
 TOPICS = ("data", "work", *ANSWERS, "progress", "busy", "error")
 # A trade-off takes many searches, so it is traced unasked only where one takes fewer seconds.
 QUICK = 3.0
@@ -60,8 +62,11 @@ class Session:
     history : History
     outcome : RuleOutcome or None
         The last answer, which may be to an earlier work: see `is_current`.
+    refusal : str or None
+        Why there is no outcome, in a sentence, where the data cannot answer what was said last.
     pins : tuple of Comparison
-    trade_off : TradeOff or None
+    trade_off : TradeOff, WorthPath or None
+        A path of worths where an objective says what rows are worth.
     real : PermutationTest or None
     verdict : Verdict or None
         On the rule of `outcome`, by all that is known: a quick permutation test is made unasked.
@@ -85,9 +90,10 @@ class Session:
         self._forget_answers()
 
     def _forget_answers(self) -> None:
+        self.refusal: str | None = None
         self.outcome: RuleOutcome | None = None
         self.pins: tuple[Comparison, ...] = ()
-        self.trade_off: TradeOff | None = None
+        self.trade_off: TradeOff | WorthPath | None = None
         self.real: PermutationTest | None = None
         self._chance: PermutationTest | None = None  # the quick test
         self.verdict: Verdict | None = None
@@ -98,11 +104,11 @@ class Session:
     def subscribe(self, topic: str, callback: Callable[[Any], Any]) -> Callable[[], None]:
         """Call `callback` with the news of a topic; returns what ends this.
 
-        data: Loaded or None. work: Work. outcome: RuleOutcome or None. pins: tuple of Comparison.
-        trade_off: TradeOff or None. real: PermutationTest or None. verdict: Verdict or None.
-        alternatives: RashomonSet or None. progress: Advance. busy: frozenset of kinds of jobs
-        ("load", "solve", "pins", "trade_off", "real", "chance", "alternatives", "take …").
-        error: one sentence.
+        data: Loaded or None. work: Work. refusal: str or None. outcome: RuleOutcome or None. pins:
+        tuple of Comparison. trade_off: TradeOff, WorthPath or None. real: PermutationTest or None.
+        verdict: Verdict or None. alternatives: RashomonSet or None. progress: Advance. busy:
+        frozenset of kinds of jobs ("load", "solve", "pins", "trade_off", "real", "chance",
+        "alternatives", "take …"). error: one sentence.
         """
         return self._observers.subscribe(topic, callback)
 
@@ -299,7 +305,9 @@ class Session:
             if getattr(self, kind) is not None:
                 self._set(kind, None)
         solver, work = self._solver, self.work
-        if solver is None or work.target is None:
+        if self.refusal is not None:
+            self._set("refusal", None)
+        if solver is None or lacks(work) is not None:
             self._drop_jobs()
             self._forget_answers()
             self._publish_answers()
@@ -308,11 +316,15 @@ class Session:
             "solve",
             lambda job: solver.solve(work, cancel=job.cancel, progress=self._teller(job).search),
             self._answered,
-            failed=lambda: self._set("outcome", None),
+            failed=self._refused,
             grace=GRACE,
         )
         if pins:
             self._compare()
+
+    def _refused(self, why: str) -> None:
+        self._set("outcome", None)
+        self._set("refusal", why)
 
     def _answered(self, outcome: RuleOutcome) -> None:
         self.outcome = outcome
@@ -362,17 +374,17 @@ class Session:
         if not work.pinned:
             self._jobs.drop("pins")
             self._set("pins", ())
-        elif solver is not None and work.target is not None:
+        elif solver is not None and lacks(work) is None:
             self._jobs.start("pins", lambda job: solver.compare(work), partial(self._set, "pins"))
 
     def ask_trade_off(self) -> None:
         """Trace the frontier of the present work; its prices are told before the rest."""
         solver, work = self._solver, self.work
-        if solver is None or work.target is None:
+        if solver is None or lacks(work) is not None:
             return
         self._traded = trade_off_question(work)
 
-        def trace(job: Job) -> TradeOff:
+        def trace(job: Job) -> TradeOff | WorthPath:
             def on_path(found: TradeOff) -> None:
                 self._jobs.tell(job, lambda: self._set("trade_off", found))
 
@@ -383,8 +395,8 @@ class Session:
     def ask_real(self, n_permutations: int = N_PERMUTATIONS) -> None:
         """Is it real? The permutation test of the present rule."""
         solver, work = self._solver, self.work
-        if solver is None or work.target is None:
-            self._fail("choose data and the column of the classes first.")
+        if solver is None or lacks(work) is not None:
+            self._fail(f"choose {'data' if solver is None else lacks(work)} first.")
             return
         self._jobs.start(
             "real",
@@ -400,14 +412,20 @@ class Session:
     def ask_alternatives(self, within: float = ALTERNATIVES_WITHIN) -> None:
         """All rules that are nearly as good as the present one."""
         solver, work = self._solver, self.work
-        if solver is None or work.target is None:
-            self._fail("choose data and the column of the classes first.")
+        if solver is None or lacks(work) is not None:
+            self._fail(f"choose {'data' if solver is None else lacks(work)} first.")
             return
         self._jobs.start(
             "alternatives",
             lambda job: solver.alternatives(work, within=within, cancel=job.cancel),
             partial(self._set, "alternatives"),
         )
+
+    def parts(self, work: Work) -> PartValuers:
+        """Who says what rules are worth on the rows of a work; blocks until that is known."""
+        if self._solver is None:
+            raise InputError("there are no data yet; choose them first.")
+        return self._solver.parts(work)
 
     async def take(self, what: str, **options: Any) -> Takeaway | None:
         """A file to take away (see `opdt.studio.takeaway.make`); None where there is none."""

@@ -18,6 +18,7 @@ from opdt.datasets.registry import find
 from opdt.errors import InputError
 from opdt.optional import require
 from opdt.report.formats import format_cell
+from opdt.studio.best_in import CHOICES, BestIn, columns_of, has_classes, strata_of
 from opdt.studio.builtin import BUILT_IN, load_built_in
 from opdt.studio.profiles import Profile, profile
 from opdt.studio.readings import Readings
@@ -57,7 +58,9 @@ class RowPart:
     Attributes
     ----------
     X : pandas.DataFrame of shape (n_rows, n_features)
-    y : pandas.Series of shape (n_rows,)
+        With the columns that an objective or a limit reads.
+    y : pandas.Series of shape (n_rows,), or None
+        The target; None where an objective names all columns that it reads.
     rows : ndarray of shape (n_rows,)
         Their positions in the whole.
     """
@@ -73,9 +76,10 @@ class RowPart:
 
     @cached_property
     def labels(self) -> NDArray[Any]:
-        """The classes as Python's own values, shape (n_rows,)."""
-        found = np.empty(len(self.rows), dtype=object)
-        found[:] = self.y.tolist()
+        """The target as Python's own values, shape (n_rows,); all None where there is none."""
+        found = np.full(len(self.rows), None, dtype=object)
+        if self.y is not None:
+            found[:] = self.y.tolist()
         return found
 
 
@@ -204,41 +208,89 @@ class Loaded:
                 f"column {target!r} has {only}; choose a column with at least two classes."
             )
         if len(found) > MAX_CLASSES:
+            other = "; choose another column."
+            if self.is_number(target):
+                other = f"; choose another column, or ask for {CHOICES['mean'].lower()}."
             raise InputError(
                 f"column {target!r} has {len(found):,} different values, and a column of classes "
-                f"has at most {MAX_CLASSES}; choose another column."
+                f"has at most {MAX_CLASSES}{other}"
             )
         return tuple(sorted(found.items(), key=lambda pair: (str(type(pair[0])), pair[0])))
 
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers, as it is read."""
+        plan = self.readings.suggested(name)
+        is_date = plan.role is Role.DATE or self.frame[name].dtype.kind == "M"
+        return self.readings.kind(name) is Kind.NUMERIC and not is_date
+
+    def values(self, name: str) -> Any:
+        """A column as it is, or its numbers where they are written as text; a pandas.Series."""
+        self.profile(name)
+        cleaning = self.readings.suggested(name).cleaning
+        if cleaning is None or not self.is_number(name):
+            return self.frame[name]
+        pandas = require("pandas", "studio", "opdt studio")
+        return pandas.Series(_series(pandas, cleaning.apply(self._raw(name))[0]), name=name)
+
+    def levels_of(self, name: str, most: int) -> list[Any] | None:
+        """The different values of a column in their order; None where there are more than these."""
+        found = {_plain(each) for each in self.frame[name].dropna().unique()[: most + 1]}
+        if len(found) > most:
+            return None
+        return sorted(found, key=lambda each: (str(type(each)), each))
+
     def split(
         self,
-        target: str,
+        target: str | None,
         *,
         held_out: float = 0.3,
         seed: int = 0,
         ignored: Iterable[str] = (),
+        objective: BestIn = "vi",
+        kept: Iterable[str] = (),
     ) -> RowSplit:
-        """The rows with a class, divided at random and alike in every class.
+        """The rows with a target, divided at random and alike in every class.
+
+        Rows that lack a value of the target, or of a column that the objective reads, are left out.
 
         Parameters
         ----------
-        target : str
-            The column of the classes.
+        target : str or None
+            The column of the classes, or of the numbers; None where the objective needs none.
         held_out : float
             Share of the rows that are held out; 0 for none.
         seed : int
         ignored : iterable of str
             Columns that are no features.
+        objective : str or Objective
+            What the rule is to be best in.
+        kept : iterable of str
+            Columns that are to be there even if they are ignored.
         """
-        self.balance(target)
+        if has_classes(objective) and target is not None:
+            self.balance(target)
+        read = columns_of(objective)
         gone = {*ignored, target}
         features = [name for name in self.names if name not in gone]
-        if not features:
+        if not set(features) - set(read):
             raise InputError("no column is left to make rules of; use one of those ignored.")
-        known = np.flatnonzero(self.frame[target].notna().to_numpy())
-        held = hold_out(self.frame[target].iloc[known].tolist(), held_out, seed)
+        shown = [n for n in self.names if n != target and n in {*features, *read, *kept}]
+        frame = self.frame[shown].assign(**{name: self.values(name) for name in read})
+        y = None if target is None else self.values(target)
+        if has_classes(objective) and target is not None:
+            y = self.frame[target]
+        there = np.ones(len(frame), dtype=bool)
+        for column in ([] if y is None else [y]) + [frame[name] for name in read]:
+            there &= column.notna().to_numpy()
+        known = np.flatnonzero(there)
+        if not len(known):
+            named = ", ".join(map(repr, (*((target,) if target else ()), *read)))
+            raise InputError(f"no row has a value in {named}; choose another column.")
+        by = strata_of(objective, target)
+        strata = [""] * len(known) if by is None else self.frame[by].iloc[known].tolist()
+        held = hold_out(strata, held_out, seed)
         parts = [
-            RowPart(self.frame[features].iloc[rows], self.frame[target].iloc[rows], rows)
+            RowPart(frame.iloc[rows], None if y is None else y.iloc[rows], rows)
             for rows in (known[~held], known[held])
         ]
         return RowSplit(parts[0], parts[1] if held.any() else None)

@@ -12,6 +12,7 @@ from opdt.checks import check_choice
 from opdt.errors import InputError
 from opdt.rules import Rule
 from opdt.rules.rule_json import rule_to_json
+from opdt.studio.best_in import columns_of, written
 from opdt.studio.code import script
 from opdt.studio.outcome import RuleOutcome, verdict_of
 from opdt.studio.solver import Solver
@@ -96,7 +97,7 @@ def html_report(
             train.y,
             None if held_out is None else held_out.X,
             None if held_out is None else held_out.y,
-            title=title or f"The best rule for {work.target}, and what is proven about it",
+            title=title or f"The best rule for {_subject(work)}, and what is proven about it",
             # Many searches, for which others would wait; not where one of them takes long.
             path=outcome.is_proven and outcome.solution.seconds < QUICK,
             settings=work.arguments(),
@@ -107,8 +108,15 @@ def html_report(
 
 def _rule(outcome: RuleOutcome) -> Rule:
     if outcome.rule is None:
-        raise InputError("there is no rule to take away; lower the price of an error.")
+        cure = "lower the price of an error" if outcome.work.objective == "vi" else "ask for less"
+        raise InputError(f"there is no rule to take away; {cure}.")
     return outcome.rule
+
+
+def _subject(work: Work) -> str:
+    """What the rule is about, in the title of a report."""
+    columns = ", ".join(columns_of(work.objective))
+    return columns if work.target is None else work.target
 
 
 def _types(solver: Solver, outcome: RuleOutcome) -> Any:
@@ -124,17 +132,20 @@ def _info(outcome: RuleOutcome, test: PermutationTest | None) -> dict[str, Any]:
         "status": str(solution.status),
         "value": solution.value,
         "bound": solution.bound,
-        "w": outcome.work.w,
+        "objective": written(outcome.work.objective),
+        **({"w": outcome.work.w} if outcome.work.objective == "vi" else {}),
         "verdict": None if verdict is None else verdict.to_dict(),
         "columns": [] if solution.plan is None else solution.plan.to_list(),
     }
-    for name, report in (("train", outcome.train), ("held_out", outcome.held_out)):
-        if report is not None:
-            found[name] = {
-                "rows": report.n_rows,
-                "covered": report.covered,
-                "errors": report.errors,
-            }
+    for name, part in (("train", outcome.seen), ("held_out", outcome.unseen)):
+        if part is not None:
+            found[name] = {"rows": part.worth.n_rows, "covered": part.worth.covered}
+            if part.worth.counts is not None:
+                found[name]["errors"] = part.worth.counts.errors
+            if outcome.work.objective != "vi":
+                found[name]["value"] = part.worth.value
+            if part.worth.sentence:
+                found[name]["account"] = part.worth.sentence
     return found
 
 

@@ -12,7 +12,9 @@ from opdt.checks import check_choice, check_int, check_kind, check_list, check_n
 from opdt.errors import InputError
 from opdt.problem import Constraints, Structure
 from opdt.problem.groups import PREDEFINED
+from opdt.problem.segments import Parity, PerSegment
 from opdt.rules import Rule
+from opdt.studio.best_in import BestIn, check_best_in, columns_of, has_classes, target_of
 from opdt.studio.shapes import FORMS, fitting_form, resized, shaped, without_groups
 from opdt.table.roles import check_roles
 
@@ -31,6 +33,9 @@ DEMANDS = (
     "max_errors",
     "subsets",
     "missing_conditions",
+    "max_coverage",
+    "segments",
+    "parities",
 )
 
 
@@ -91,19 +96,22 @@ class Work:
     missing : tuple of str
         Cells that mean that there is no value, in all columns.
     target : str or None
-        The column that holds the classes.
+        The column that holds the classes, or the numbers; see `objective`.
     label : class or None
         The class to find a rule for; None is the best over all classes.
+    objective : str or Objective
+        What the rule is to be best in, as in `opdt.discover`; it may lack columns that are still
+        to be chosen.
     groups : dict of name to tuple of columns
         May hold empty groups, which no structure can use yet.
     form : {"free", "levels", "tree"}
         How the structure is shown and edited.
     structure : Structure
     directions, required, forbidden, once, min_coverage, min_precision, max_errors, subsets,
-    missing_conditions
+    missing_conditions, max_coverage, segments, parities
         As in `opdt.Constraints`.
     w : float
-        The price of one error, in rows.
+        The price of one error, in rows; it counts for the objective "vi".
     held_out : float
         Share of the rows that have no part in finding the rule; 0 for none.
     seed : int
@@ -118,6 +126,7 @@ class Work:
     missing: tuple[str, ...] = ()
     target: str | None = None
     label: Any = None
+    objective: BestIn = "vi"
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     form: str = "free"
     structure: Structure = field(default_factory=Structure.free)
@@ -130,6 +139,9 @@ class Work:
     max_errors: float | None = None
     subsets: bool | tuple[str, ...] = False
     missing_conditions: bool = False
+    max_coverage: float | None = None
+    segments: tuple[PerSegment, ...] = ()
+    parities: tuple[Parity, ...] = ()
     w: float = 10.0
     held_out: float = 0.3
     seed: int = 0
@@ -138,6 +150,7 @@ class Work:
 
     def __post_init__(self) -> None:
         self._check_names()
+        object.__setattr__(self, "objective", check_best_in(self.objective))
         demands = Constraints(**{name: getattr(self, name) for name in DEMANDS})
         for name in DEMANDS:
             object.__setattr__(self, name, getattr(demands, name))
@@ -190,12 +203,31 @@ class Work:
         wishes = check_roles(self.roles, list(self.roles))
         return tuple(name for name, wish in wishes.items() if not wish.role.is_used)
 
+    @property
+    def apart(self) -> frozenset[str]:
+        """Columns that are no features: ignored ones, the target, and what the objective reads."""
+        target = () if self.target is None else (self.target,)
+        return frozenset((*self.ignored, *target, *columns_of(self.objective)))
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """Columns whose values are the segments or groups of a limit; they need be no features."""
+        columns = [each.column for each in self.segments]
+        return frozenset([*columns, *(each.column for each in self.parities)])
+
+    @property
+    def sums_rows(self) -> bool:
+        """Whether there is a budget of rows, or limits by segments or groups."""
+        return self.max_coverage is not None or bool(self.segments or self.parities)
+
     def change(self, **said: Any) -> Work:
         """The work after the expert has said something else; what it contradicts gives way.
 
         Takes the fields of `Work`, and `max_depth`, which makes the structure deeper or shallower.
-        Columns that are ignored or become the target leave groups and demands; a group that is
-        gone becomes `all` in the structure; a new target forgets the class.
+        Columns that are ignored, become the target or are read by the objective leave groups and
+        demands; a group that is gone becomes `all` in the structure; a new target forgets the
+        class. An objective whose target holds something else forgets the target, and one without
+        classes the limits that count errors.
         """
         known = [*(each.name for each in fields(self)), "max_depth"]
         for name in said:
@@ -204,6 +236,8 @@ class Work:
                 hint = f"; did you mean {close[0]!r}?" if close else "."
                 raise InputError(f"there is no setting {name!r}{hint}")
         said = self._reshaped(said)
+        if "objective" in said:
+            said = {**_given_way(self, check_best_in(said["objective"])), **said}
         if said.get("target", self.target) != self.target:
             said.setdefault("label", None)
         for one, other in (("required", "forbidden"), ("forbidden", "required")):
@@ -226,7 +260,10 @@ class Work:
         given: dict[str, Any] = {}
         if self.label is not None:
             given["label"] = self.label
-        given["w"] = self.w
+        if self.objective == "vi":
+            given["w"] = self.w
+        else:
+            given["objective"] = self.objective
         if self.form == "free":
             given["max_depth"] = self.max_depth
         else:
@@ -245,7 +282,7 @@ class Work:
                 given["groups"] = groups
         if demands := self.demands():
             given["constraints"] = demands
-        gone = {*self.ignored, self.target}
+        gone = self.apart - self.kept
         if roles := {name: role for name, role in self.roles.items() if name not in gone}:
             given["roles"] = roles
         if self.missing:
@@ -293,7 +330,7 @@ class Work:
 
     def _without_columns(self, roles: Mapping[str, str]) -> Work:
         """Columns that are no features any more leave groups and demands."""
-        gone = {*self.ignored, self.target}
+        gone = self.apart
         turned = {n for n in {*roles, *self.roles} if roles.get(n) != self.roles.get(n)}
         said: dict[str, Any] = {
             "groups": {n: tuple(f for f in g if f not in gone) for n, g in self.groups.items()},
@@ -304,6 +341,23 @@ class Work:
         if not isinstance(self.subsets, bool):
             said["subsets"] = tuple(f for f in self.subsets if f not in gone | turned)
         return replace(self, **said)
+
+
+def _given_way(work: Work, objective: BestIn) -> dict[str, Any]:
+    """What cannot stay beside another objective, as it is then."""
+    said: dict[str, Any] = {}
+    if target_of(objective) is not target_of(work.objective):
+        said = {"target": None, "label": None}
+    if not has_classes(objective):
+        said |= {"min_precision": 0.0, "max_errors": None}
+        said["parities"] = tuple(each for each in work.parities if each.of == "coverage")
+        counting = [
+            replace(s, min_precision=None, max_errors=None)
+            for s in work.segments
+            if s.max_coverage is not None
+        ]
+        said["segments"] = tuple(counting)
+    return said
 
 
 def _members(group: str, features: Any) -> tuple[str, ...]:

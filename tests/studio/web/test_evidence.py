@@ -217,7 +217,7 @@ def test_features_that_can_be_exchanged_are_named_in_a_sentence():
 def test_a_place_that_is_not_on_the_list_is_no_rule(tumours):
     found = tumours.solver.alternatives(tumours.first)
     rule = tumours.discovered().rule
-    listing = list_alternatives(found, rule, tumours.solver.loaded, tumours.first)
+    listing = list_alternatives(found, rule, tumours.solver.parts(tumours.first))
     assert listing.rule(0, 0) == rule
     assert listing.rule(0, 1) == found.patterns[0].equivalents[0]
     for place, way in ((99, 0), (0, 99), (-1, 0), ("0", 0), (0, None), (True, 0)):

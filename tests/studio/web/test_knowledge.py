@@ -9,7 +9,7 @@ import pytest
 import opdt
 from browser import choose, element, text_of, wait_for
 from opdt import Structure
-from opdt.studio.outcome import outcome_of
+from opdt.report.text import rule_lines
 from opdt.studio.tables import load_file
 from opdt.studio.work import Work
 from studio.web.opened import fresh_tab
@@ -81,7 +81,7 @@ def rule_of(table):
         work = Work(source=loaded.source, target="state").change(label="ill", **said)
         split = loaded.split("state", held_out=work.held_out, seed=work.seed)
         solution = opdt.discover(split.train.X, split.train.y, **work.arguments())
-        return outcome_of(loaded, work, split, solution).sentence
+        return rule_lines(solution)[0] if solution.rule is None else solution.rule.to_english()
 
     return sentence
 

@@ -11,18 +11,22 @@ from numpy.typing import NDArray
 
 from opdt.analysis.alternatives import Alternative, RashomonSet
 from opdt.analysis.rashomon_summary import RashomonSummary
-from opdt.report import rule_report
+from opdt.objectives import words_of
 from opdt.report.formats import format_count, format_lift, format_share
+from opdt.report.text import rule_sentence
 from opdt.rules import Rule
-from opdt.studio.outcome import RuleOutcome
+from opdt.studio.best_in import has_classes, told
+from opdt.studio.outcome import PartValuers, RuleOutcome
+from opdt.studio.questions import unlisted
 from opdt.studio.session import Session
 from opdt.studio.solver import ALTERNATIVES_WITHIN
-from opdt.studio.tables import Loaded, RowPart
+from opdt.studio.tables import RowPart
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import judged, rule_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel, short
 from opdt.studio.work import Work
+from opdt.studio.worth import Valuer
 from opdt.verdict import SAME_ROWS, Verdict, judge
 
 PAGE = 6  # sets of rows that are shown at a time
@@ -144,7 +148,12 @@ class _Alternatives:
         loaded = session.loaded
         rule = None if session.outcome is None else session.outcome.rule
         if found is not None and loaded is not None and rule is not None:
-            listing = await run.io_bound(list_alternatives, found, rule, loaded, session.work)
+            work = session.work
+
+            def listed() -> ListedRules:
+                return list_alternatives(found, rule, session.parts(work))
+
+            listing = await run.io_bound(listed)
             if session.alternatives is not found:
                 return  # there is another answer, or none any more
             self._listing = listing
@@ -155,8 +164,10 @@ class _Alternatives:
         self._view.show(**self._state())
 
     def _state(self) -> dict[str, Any]:
-        busy = "alternatives" in self._session.busy
+        busy, work = "alternatives" in self._session.busy, self._session.work
         state: dict[str, Any] = {
+            "name": told(work.objective, work.target).name,
+            "unlisted": unlisted(work),
             "busy": busy,
             "within": self._within,
             "shares": [(share, f"{100 * share:g} %") for share in SHARES],
@@ -174,7 +185,8 @@ class _Alternatives:
         total = len(listing.patterns)
         return state | {
             "revision": self._revision,
-            "facts": _facts(listing.found),
+            "facts": _facts(listing.found, work),
+            "titles": _titles(work),
             "sentence": listing.sentence,
             "judged": SAME_ROWS,
             "rows": [self._row(place, each) for place, each in enumerate(shown, first)],
@@ -190,37 +202,49 @@ class _Alternatives:
         more = len(best.equivalents) - len(ways)
         return {
             "place": place,
-            "parts": _parts(best.rule, outcome),
+            "parts": _parts(best.rule, outcome, work),
             "isRule": outcome is not None and best.rule == outcome.rule,
-            "value": format_count(best.value),
             "verdict": judged(listed.verdict),
-            "precision": format_share(best.precision),
-            "lift": format_lift(best.lift),
-            "coverage": format_share(best.coverage),
-            "errors": format_count(best.errors),
+            "numbers": _numbers(best, work),
             "rows": listed.rows,
             "pinned": _is_pinned(best.rule, work),
             "also": _many(len(best.equivalents)),
-            "ways": [(_parts(rule, outcome), _is_pinned(rule, work)) for rule in ways],
+            "ways": [(_parts(rule, outcome, work), _is_pinned(rule, work)) for rule in ways],
             "more": f"and {more:,} more" if more else "",
         }
 
 
-def list_alternatives(found: RashomonSet, rule: Rule, loaded: Loaded, work: Work) -> ListedRules:
+def list_alternatives(found: RashomonSet, rule: Rule, parts: PartValuers) -> ListedRules:
     """What is shown of a set of rules; blocks, so it is called on a thread."""
-    assert work.target is not None
-    split = loaded.split(work.target, held_out=work.held_out, seed=work.seed, ignored=work.ignored)
-    own = rule.covers(split.train.source)
+    train = parts.train.part
+    own = rule.covers(train.source)
     patterns = tuple(
-        Listed(each, _rows(own, each.rule, split.train), _verdict(each, split.held_out))
+        Listed(each, _rows(own, each.rule, train), _verdict(each, parts.held_out))
         for each in found.patterns
     )
     return ListedRules(found, patterns, exchange_sentence(found))
 
 
-def _verdict(listed: Alternative, part: RowPart | None) -> Verdict:
-    held = None if part is None else rule_report(listed.rule, part.source, part.labels)
+def _verdict(listed: Alternative, new: Valuer | None) -> Verdict:
+    held = None if new is None else new.of(listed.rule).judges
     return judge(listed.evidence, held_out=held)
+
+
+def _titles(work: Work) -> list[str]:
+    """What the numbers of a rule are called."""
+    name = told(work.objective, work.target).name
+    if has_classes(work.objective):
+        return [name, "precision", "lift", "coverage", "errors"]
+    return [name, "per row", "coverage"]
+
+
+def _numbers(listed: Alternative, work: Work) -> list[str]:
+    words, coverage = told(work.objective, work.target), format_share(listed.coverage)
+    value = words.show(listed.value)
+    if not has_classes(work.objective):
+        return [value, words.show_gap(listed.value / listed.covered), coverage]
+    shares = format_share(listed.precision), format_lift(listed.lift), coverage
+    return [value, *shares, format_count(listed.errors)]
 
 
 def _rows(own: NDArray[np.bool_], rule: Rule, part: RowPart) -> tuple[str, ...]:
@@ -240,11 +264,13 @@ def _within(found: RashomonSet | None) -> float:
     return next((share for share in SHARES if share >= lost), SHARES[-1])
 
 
-def _facts(found: RashomonSet) -> str:
+def _facts(found: RashomonSet, work: Work) -> str:
     if len(found) == 1 and found.complete and found.threshold is not None:
-        least = format_count(found.threshold)
-        return f"No other rule has a VI of at least {least}: the best rule stands alone."
-    return found.facts()
+        words = told(work.objective, work.target)
+        least = words.show(found.threshold)
+        return f"No other rule has {words.some} of at least {least}: the best rule stands alone."
+    facts, words = found.facts(), told(work.objective, work.target)
+    return facts.replace(words_of(work.objective).some, words.some)
 
 
 def exchange_sentence(found: RashomonSet) -> str:
@@ -289,9 +315,9 @@ def _many(ways: int) -> str:
     return f"{'one other rule' if ways == 1 else f'{ways:,} other rules'} for the very same rows"
 
 
-def _parts(rule: Rule, outcome: RuleOutcome | None) -> list[tuple[str, str]]:
+def _parts(rule: Rule, outcome: RuleOutcome | None, work: Work) -> list[tuple[str, str]]:
     """The sentence, without the class where it is that of the rule."""
-    parts = rule_parts(rule.to_english(), rule)
+    parts = rule_parts(rule_sentence(rule, work.objective, work.target), rule)
     if outcome is None or outcome.rule is None or outcome.rule.label != rule.label:
         return parts
     return parts[:-3] if len(parts) > 3 else parts

@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.studio.best_in import columns_of
 from opdt.studio.profiles import Profile
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded, datasets
@@ -87,7 +88,8 @@ class _DataPanel:
 
     def _draw(self, _: object = None) -> None:
         loaded, work = self._session.loaded, self._session.work
-        shown = (id(loaded), self._page, self._sought, self._view, work.target)
+        read = (work.target, columns_of(work.objective))
+        shown = (id(loaded), self._page, self._sought, self._view, read)
         if self._drawn == shown and all(row.show() for row in self._rows):
             self._show_missing()
             return
@@ -169,7 +171,8 @@ class _DataPanel:
             _heads("column", "read as", "what it holds")
             with ui.element("tbody"):
                 for profile in part:
-                    is_target = profile.name == self._session.work.target
+                    work = self._session.work
+                    is_target = profile.name in (work.target, *columns_of(work.objective))
                     row = ColumnRow(self._session, loaded, profile.name, is_target=is_target)
                     self._rows.append(row)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.objectives import Money, Objective
 from opdt.report.content import WrongRows
 from opdt.report.formats import format_seconds
 from opdt.solution import StopReason
 from opdt.studio.advance import Advance
+from opdt.studio.best_in import has_classes
 from opdt.studio.outcome import RuleOutcome
 from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import number
@@ -176,7 +178,15 @@ class _Real:
             "busy": _progress(self._advance) if busy else None,
             "result": None if test is None or busy else result_words(test),
             "outdated": self._outdated and not busy,
+            "dealt": _dealt(self._session.work.objective),
         }
+
+
+def _dealt(best_in: str | Objective) -> str:
+    """What a test deals out at random."""
+    if isinstance(best_in, str | Money):
+        return "classes"
+    return {"mean": "numbers", "survival": "times and events"}.get(best_in.kind, "scores")
 
 
 def _progress(advance: Advance | None) -> dict[str, Any]:
@@ -198,16 +208,19 @@ def result_words(test: PermutationTest) -> dict[str, str]:
         }
     number_of = "none" if not test.hits else f"{test.hits:,}"
     chance = "hardly ever makes" if test.is_significant else "may well make"
+    best_in = test.solution.objective
+    as_good = "with as large a VI" if best_in == "vi" else "as good"
+    caused = "the class" if has_classes(best_in) else "it"
     return {
         "p": f"p = {format_p_value(test.p_value)}",
         "tone": "" if test.is_significant else "open",
         "says": (
-            f"Of {test.n_done:,} tables with the classes dealt to the rows at random, {number_of} "
-            f"had any rule with as large a VI, so chance alone {chance} such a rule."
+            f"Of {test.n_done:,} tables with the {_dealt(best_in)} dealt to the rows at random, "
+            f"{number_of} had any rule {as_good}, so chance alone {chance} such a rule."
         ),
         "not": (
-            "It does not say that the rule will be as precise on new rows, which is what held-out "
-            "rows are for, nor that a feature causes the class."
+            "It does not say that the rule will be as good on new rows, which is what held-out "
+            f"rows are for, nor that a feature causes {caused}."
         ),
         "detail": _how(test),
     }

@@ -49,13 +49,13 @@ class Features:
     @property
     def names(self) -> list[str]:
         """The features in the order of the table."""
-        gone = {*self.work.ignored, self.work.target}
+        gone = self.work.apart
         return [name for name in self.loaded.names if name not in gone]
 
     @property
     def key(self) -> tuple[Any, ...]:
         """Changes where the features or their roles do."""
-        return id(self.loaded), self.work.target, self.work.roles, self.work.missing
+        return id(self.loaded), self.work.apart, self.work.roles, self.work.missing
 
     def kind(self, name: str) -> str:
         """Numeric or categorical."""

@@ -8,7 +8,7 @@ from typing import Any
 from opdt.report.formats import format_share
 from opdt.rules.counting import Stage
 from opdt.rules.export.prose import condition_in_words
-from opdt.studio.outcome import RuleOutcome
+from opdt.studio.outcome import Measured, RuleOutcome
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.theme import COMPONENTS, short
 
@@ -19,8 +19,10 @@ class FunnelView(View, component=COMPONENTS / "studio_funnel.js"):
 
 def funnel_state(outcome: RuleOutcome | None) -> dict[str, Any]:
     """What a `FunnelView` shows."""
-    if outcome is None or not outcome.funnel:
+    if outcome is None or outcome.seen is None:
         return {"stages": []}
+    if not outcome.funnel:
+        return _worths(outcome.seen, outcome.unseen, outcome.words.name)
     held = outcome.funnel_held_out
     stages = [
         _stage(seen, unseen) for seen, unseen in zip_longest(outcome.funnel, held, fillvalue=None)
@@ -31,6 +33,29 @@ def funnel_state(outcome: RuleOutcome | None) -> dict[str, Any]:
         "all": outcome.funnel[0].covered,
         "held": bool(held),
         "label": "" if rule is None else short(str(rule.label), 24),
+    }
+
+
+def _worths(seen: Measured, unseen: Measured | None, name: str) -> dict[str, Any]:
+    """The rows that each condition leaves, and what they are worth."""
+    new = () if unseen is None else unseen.stages
+    stages = []
+    for (condition, rows, worth), other in zip_longest(seen.stages, new):
+        stage = {
+            "condition": "all rows" if condition is None else short(condition_in_words(condition)),
+            "correct": rows,
+            "errors": 0,
+            "rows": f"{rows:,}",
+            "share": worth,
+        }
+        if other is not None:
+            stage |= {"heldRows": f"{other[1]:,}", "heldShare": other[2]}
+        stages.append(stage)
+    return {
+        "stages": stages,
+        "all": seen.stages[0][1],
+        "held": bool(new),
+        "label": short(name, 40),
     }
 
 

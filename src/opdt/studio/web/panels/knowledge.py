@@ -60,5 +60,5 @@ def _knowledge(session: Session) -> tuple[Any, ...]:
     demands = (work.directions, work.required, work.forbidden)
     conditions = (work.once, work.subsets, work.missing_conditions)
     structure = (work.form, work.structure, work.groups)
-    reading = (work.target, work.label, work.roles, work.missing)
+    reading = (work.apart, work.label, work.roles, work.missing)
     return id(session.loaded), reading, structure, demands, conditions

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdt.objectives.words import with_unit
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_lift, format_share
+from opdt.report.text import rule_sentence
 from opdt.rules import Rule
-from opdt.studio.outcome import Comparison
+from opdt.studio.best_in import BestIn
+from opdt.studio.outcome import Measured
 from opdt.studio.session import Session
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import judged, rule_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel
+from opdt.studio.work import Work
+from opdt.studio.worth import RuleWorth
 
 LONGEST_NOTE = 200
 
@@ -79,20 +84,21 @@ class _Pins:
         session = self._session
         outcome = session.outcome
         now = None if outcome is None else outcome.rule
-        numbers: Reports = (outcome.train, outcome.held_out) if outcome else (None, None)
+        numbers: Worths = (_worth(outcome.seen), _worth(outcome.unseen)) if outcome else NONE
         rules = []
         is_pinned = any(pinned.rule == now for pinned in session.work.pinned)
         if now is not None and not is_pinned:
-            row = _row(now, None, numbers)
+            row = _row(now, None, numbers, work=session.work)
             rules.append(row | {"isNow": True, "verdict": judged(session.verdict)})
         measured = {each.rule: each for each in session.pins}
-        gone = {*session.work.ignored, session.work.target}
+        gone = session.work.apart
         for pinned in session.work.pinned:
             is_whole = gone.isdisjoint(pinned.rule.features)
             found = measured.get(pinned.rule) if is_whole else None
-            reports = _reports(found)
+            worths = NONE if found is None else (found.seen, found.unseen)
             is_now = pinned.rule == now
-            row = _row(pinned.rule, pinned.note, reports, None if is_now else numbers)
+            than = None if is_now else numbers
+            row = _row(pinned.rule, pinned.note, worths, than, work=session.work)
             verdict = session.verdict if is_now else None if found is None else found.verdict
             rules.append(row | {"isNow": is_now, "verdict": judged(verdict)})
         return {
@@ -100,31 +106,75 @@ class _Pins:
             "isPinned": is_pinned,
             "count": len(session.work.pinned),
             "rules": rules,
+            "titles": _titles(numbers[0]),
             "longest": LONGEST_NOTE,
         }
 
 
-Reports = tuple[RuleReport | None, RuleReport | None]
+Worths = tuple[RuleWorth | None, RuleWorth | None]
+NONE: Worths = (None, None)
+_OF_CLASSES = ("precision", "lift", "coverage", "errors")
 
 
-def _reports(measured: Comparison | None) -> Reports:
-    return (None, None) if measured is None else (measured.train, measured.held_out)
+def _worth(measured: Measured | None) -> RuleWorth | None:
+    return None if measured is None else measured.worth
+
+
+def _titles(worth: RuleWorth | None) -> list[str]:
+    """What the numbers of rules are called."""
+    if worth is None:
+        return ["VI", *_OF_CLASSES]
+    own = _OF_CLASSES if worth.counts is not None else (*worth.numbers, "coverage")
+    return [worth.words.name, *own]
 
 
 def _row(
-    rule: Rule, note: str | None, reports: Reports, than: Reports | None = None
+    rule: Rule, note: str | None, worths: Worths, than: Worths | None = None, *, work: Work
 ) -> dict[str, Any]:
     """One rule with its numbers on both parts, and how they differ from other numbers."""
-    others = (None, None) if than is None else than
+    others = NONE if than is None else than
+    sentence = rule_sentence(rule, work.objective, work.target)
     return {
         "key": str(rule),
-        "parts": rule_parts(rule.to_english(), rule),
+        "parts": rule_parts(sentence, rule),
         "note": note,
         "lines": [
-            (title, rule_numbers(report, other))
-            for title, report, other in zip(("training", "held out"), reports, others, strict=True)
-            if report is not None
+            (title, worth_numbers(worth, other, work.objective))
+            for title, worth, other in zip(("training", "held out"), worths, others, strict=True)
+            if worth is not None
         ],
+    }
+
+
+def worth_numbers(
+    worth: RuleWorth, than: RuleWorth | None, best_in: BestIn
+) -> list[dict[str, Any]]:
+    """The value and what else is known of a rule, as text, with differences to another rule's."""
+    first = {"text": worth.shown, **_further(worth, than, best_in)}
+    if worth.counts is not None:
+        cells = rule_numbers(worth.counts, None if than is None else than.counts)
+        return cells if best_in == "vi" else [first, *cells[1:]]
+    show = with_unit(worth.unit)
+    numbers = [{"text": show(each) if worth.covered else "–"} for each in worth.numbers.values()]
+    coverage = {"text": format_share(worth.coverage), "detail": f"{worth.covered:,} rows"}
+    return [first, *numbers, coverage]
+
+
+def _further(worth: RuleWorth, than: RuleWorth | None, best_in: BestIn) -> dict[str, str]:
+    """How much better or worse the value is, and which of them is better."""
+    by = 0.0 if than is None else worth.value - than.value
+    text = worth.words.show_gap(abs(by))
+    if than is None or not math.isfinite(by) or text == worth.words.show_gap(0.0):
+        return {}
+    low_is_good = (
+        not isinstance(best_in, str)
+        and best_in.needs_coverage
+        and (getattr(best_in, "direction", "high") == "low")
+    )
+    better = (by > 0) != low_is_good
+    return {
+        "difference": f"{'+' if by > 0 else '−'}{text}",
+        "tone": "better" if better else "worse",
     }
 
 

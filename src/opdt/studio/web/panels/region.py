@@ -28,6 +28,7 @@ def region_state(outcome: RuleOutcome | None) -> dict[str, Any]:
         "y": _axis(region.y),
         "boxes": region.boxes,
         "classes": [short(each) for each in region.classes],
+        "hasErrors": region.has_errors,
         "columns": [short(name) for name in columns],
         "points": {
             "x": [_rounded(each.x) for each in points],
@@ -56,10 +57,13 @@ def _axis(axis: RegionAxis) -> dict[str, Any]:
 def _description(region: RegionPicture) -> str:
     inside = sum(each.covered for each in region.points)
     wrong = sum(each.covered and each.label > 0 for each in region.points)
+    others = f"{wrong:,} of them are errors"
+    if not region.has_errors:
+        others = f"{inside - wrong:,} of them: {short(region.classes[0])}"
     return (
         f"{len(region.points):,} training rows over {short(region.x.name)} and "
-        f"{short(region.y.name)}; {inside:,} lie where the rule holds, {wrong:,} of them are "
-        "errors. The arrow keys go from row to row."
+        f"{short(region.y.name)}; {inside:,} lie where the rule holds, {others}. The arrow keys "
+        "go from row to row."
     )
 
 
@@ -68,8 +72,9 @@ def _note(region: RegionPicture) -> str:
     if region.others:
         parts.append(f"Only rows on which also {short(region.others)}.")
     if len(region.points) < region.n_rows:
+        before = "errors" if region.has_errors else f"“{short(region.classes[-1])}”"
         parts.append(
-            f"{len(region.points):,} of {region.n_rows:,} rows are drawn, errors before others."
+            f"{len(region.points):,} of {region.n_rows:,} rows are drawn, {before} before others."
         )
     if region.x.missing_below is not None or region.y.missing_below is not None:
         parts.append("Rows without a value lie beyond the gap.")

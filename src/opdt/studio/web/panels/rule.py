@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
+from opdt.objectives import Words
+from opdt.objectives.words import with_unit
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_lift, format_seconds, format_share
+from opdt.report.rows import sentence
 from opdt.solution import Status, StopReason
 from opdt.studio.advance import Advance
+from opdt.studio.best_in import BestIn, told
 from opdt.studio.outcome import RuleOutcome
+from opdt.studio.questions import lacks
 from opdt.studio.session import Session
 from opdt.studio.web.panels.funnel import FunnelView, funnel_state
+from opdt.studio.web.panels.limits import LimitsView, limits_state
 from opdt.studio.web.panels.region import RegionView, region_state
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import advice, judged, sentence_parts
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, panel
 from opdt.studio.work import MAX_SECONDS
+from opdt.studio.worth import RuleWorth
 from opdt.verdict import Verdict
 
 # A search that takes less is over before anyone could read that it is under way.
@@ -51,12 +59,14 @@ class _RulePanel:
             self._rule.on("stop", lambda: session.stop("solve"))
             self._rule.on("again", self._again)
             self._figures = FiguresView(parts=[])
+            self._limits = LimitsView(**limits_state(None))
             self._funnel = FunnelView(stages=[])
             self._region = RegionView(**region_state(None))
         self._show_outcome()
         self._hear_busy(session.busy)
         for topic, heard in (
             ("outcome", self._show_outcome),
+            ("refusal", self._show_rule),
             ("data", self._show_rule),
             ("work", self._hear_work),
             ("busy", self._hear_busy),
@@ -73,6 +83,7 @@ class _RulePanel:
         self._section.classes(add="" if outcome else idle, remove=idle if outcome else "")
         self._show_rule()
         self._figures.show(parts=[] if outcome is None else _parts(outcome))
+        self._limits.show(**limits_state(outcome))
         self._funnel.show(**funnel_state(outcome))
         self._region.show(**region_state(outcome))
 
@@ -84,7 +95,7 @@ class _RulePanel:
         told = (
             {"idle": _next_step(self._session), "parts": []}
             if outcome is None
-            else _told(outcome, self._session.verdict)
+            else _said(outcome, self._session.verdict)
         )
         return {
             "revision": self._revision,
@@ -138,21 +149,19 @@ class _RulePanel:
     def _hear_progress(self, advance: Advance) -> None:
         if advance.kind != "solve" or advance.seconds < _SHOWN_AFTER:
             return
-        self._search = {"share": advance.share, "words": _progress_words(advance)}
+        work = self._session.work
+        told_so = _progress_words(advance, told(work.objective, work.target))
+        self._search = {"share": advance.share, "words": told_so}
         self._show_rule()
 
 
-def _told(outcome: RuleOutcome, verdict: Verdict | None) -> dict[str, Any]:
+def _said(outcome: RuleOutcome, verdict: Verdict | None) -> dict[str, Any]:
     """What is said of an outcome."""
     solution = outcome.solution
-    report = outcome.train
     dock = ""
-    if report is not None:
+    if outcome.seen is not None:
         said = "" if verdict is None else f"{verdict.level}; "
-        dock = (
-            f"{said}{format_share(report.precision)} precise, {report.covered:,} rows, "
-            f"{outcome.badge}"
-        )
+        dock = f"{said}{_at_a_glance(outcome.seen.worth)}, {outcome.badge}"
     return {
         "parts": sentence_parts(outcome),
         "badge": outcome.badge if outcome.is_proven else _stopped(outcome),
@@ -175,21 +184,30 @@ def _stopped(outcome: RuleOutcome) -> str:
 def _proof(outcome: RuleOutcome) -> str:
     """What is proven, and what the proof leaves out."""
     plan = outcome.solution.plan
-    return " ".join([_bound(outcome), *(() if plan is None else plan.unproven)]).strip()
+    unproven = () if plan is None else plan.unproven
+    return " ".join(filter(None, [_bound(outcome), *unproven, outcome.mute]))
+
+
+def _at_a_glance(worth: RuleWorth) -> str:
+    rows = f"{worth.covered:,} rows"
+    if worth.counts is not None and not worth.sentence:
+        return f"{format_share(worth.counts.precision)} precise, {rows}"
+    return f"{worth.words.name} {worth.shown}, {rows}"
 
 
 def _bound(outcome: RuleOutcome) -> str:
-    solution = outcome.solution
+    solution, words = outcome.solution, outcome.words
     if solution.status is Status.OPTIMAL:
-        return f"No allowed rule has a larger VI than {format_count(solution.value)}."
+        return f"No allowed rule {words.better} than {words.show(solution.value)}."
     if outcome.is_proven:
         return ""
+    none_above = f"o allowed rule {words.above.format(words.show(solution.bound))}"
     if outcome.rule is None:
-        return f"No rule can have a VI above {format_count(solution.bound)}."
+        return f"N{none_above}."
+    name = words.name[:1].upper() + words.name[1:]
     return (
-        f"VI {format_count(solution.value)}; no rule can have more than "
-        f"{format_count(solution.bound)}, so a better one is at most "
-        f"{format_count(solution.gap)} better."
+        f"{name} {words.show(solution.value)}; n{none_above}, so a better one is at most "
+        f"{words.show_gap(abs(solution.gap))} better."
     )
 
 
@@ -200,33 +218,42 @@ def _again_words(stopped_by: StopReason, outcome: RuleOutcome) -> str:
     return f"Search for up to {format_seconds(longer)}"
 
 
-def _progress_words(advance: Advance) -> str:
+def _progress_words(advance: Advance, words: Words) -> str:
     took = format_seconds(advance.seconds)
     if advance.value is None or advance.bound is None:
         return f"Searching for {took}"
+    best = words.show(advance.value) if math.isfinite(advance.value) else "none yet"
     return (
-        f"Searching for {took}: best VI so far {format_count(advance.value)}, "
-        f"none can be above {format_count(advance.bound)}"
+        f"Searching for {took}: best {words.name} so far {best}, "
+        f"no allowed rule {words.above.format(words.show(advance.bound))}"
     )
 
 
 def _parts(outcome: RuleOutcome) -> list[dict[str, Any]]:
     named = (
-        ("Training rows", "train", outcome.train),
-        ("Held-out rows", "held-out", outcome.held_out),
+        ("Training rows", "train", outcome.seen),
+        ("Held-out rows", "held-out", outcome.unseen),
     )
-    return [_part(title, name, report) for title, name, report in named if report is not None]
+    best_in = outcome.work.objective
+    return [
+        (_worth_part if each.worth.sentence else _part)(title, name, each.worth, best_in)
+        for title, name, each in named
+        if each is not None
+    ]
 
 
-def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
+def _part(title: str, name: str, worth: RuleWorth, best_in: BestIn) -> dict[str, Any]:
+    """Numbers where rows have classes and count alike: the precision before all."""
+    report = worth.counts
+    assert report is not None
     low, high = (format_share(end) for end in report.interval)
     between = f"{report.level:.0%} interval {low.removesuffix(' %')} to {high}"
     known = report.covered > 0
-    costs = f"{report.covered:,} − {format_count(report.w)} × {report.errors:,}"
     return {
         "testid": f"report-{name}",
         "title": title,
         "rows": f"{report.n_rows:,} rows",
+        "name": "Precision",
         "precision": format_share(report.precision),
         "interval": between if known else "no row is covered",
         "band": report.interval if known else None,
@@ -237,18 +264,63 @@ def _part(title: str, name: str, report: RuleReport) -> dict[str, Any]:
         "figures": [
             ("Coverage", format_share(report.coverage), f"{report.covered:,} rows"),
             ("Errors", f"{report.errors:,}", f"of {report.covered:,} rows"),
-            (
-                "VI",
-                format_count(report.value),
-                f"{costs}; all rows: {format_count(report.value_of_all)}",
-            ),
+            *_value_figure(worth, report, best_in),
         ],
+    }
+
+
+def _value_figure(
+    worth: RuleWorth, report: RuleReport, best_in: BestIn
+) -> list[tuple[str, str, str]]:
+    """What the rule was to be best in, where no other number says it."""
+    name, shown = worth.words.name[:1].upper() + worth.words.name[1:], worth.shown
+    if best_in == "vi":
+        costs = f"{report.covered:,} − {format_count(report.w)} × {report.errors:,}"
+        detail = f"{costs}; all rows: {format_count(report.value_of_all)}"
+        return [(name, format_count(report.value), detail)]
+    recall = format_share(report.correct / report.n_class) if report.n_class else "–"
+    if best_in in ("precision", "lift"):
+        return [("Recall", recall, f"{report.correct:,} of {report.n_class:,} rows of the class")]
+    return [(name, shown, f"recall {recall}")]
+
+
+def _worth_part(title: str, name: str, worth: RuleWorth, best_in: BestIn) -> dict[str, Any]:
+    """Numbers where an objective says what rows are worth: that before all."""
+    report, estimate = worth.counts, worth.estimate
+    figures = [("Coverage", format_share(worth.coverage), f"{worth.covered:,} rows")]
+    if report is not None:
+        low, high = (format_share(end) for end in report.interval)
+        figures += [
+            ("Precision", format_share(report.precision), f"{low} to {high}"),
+            ("Errors", f"{report.errors:,}", f"of {report.covered:,} rows"),
+        ]
+    else:
+        show = with_unit(worth.unit)
+        figures += [
+            (key[:1].upper() + key[1:], "–" if math.isnan(value) else show(value), "")
+            for key, value in worth.numbers.items()
+        ]
+    said = sentence(worth.sentence)
+    return {
+        "testid": f"report-{name}",
+        "title": title,
+        "rows": f"{worth.n_rows:,} rows",
+        "name": worth.words.name[:1].upper() + worth.words.name[1:],
+        "precision": worth.shown,
+        "interval": "" if estimate is None or worth.covered else "no row is covered",
+        "band": None,
+        "value": None,
+        "base": None,
+        "baseText": said,
+        "figures": figures,
     }
 
 
 def _next_step(session: Session) -> str:
     if session.loaded is None:
         return "Open a table, and the best rule appears here."
-    if session.work.target is None:
-        return "Choose the column of the classes, and the best rule appears here."
+    if (missing := lacks(session.work)) is not None:
+        return f"Choose {missing}, and the best rule appears here."
+    if session.refusal is not None:
+        return f"There is no rule: {session.refusal}"
     return "Searching …"

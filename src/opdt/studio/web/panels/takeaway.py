@@ -7,6 +7,7 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from opdt.rules.export import DIALECTS
+from opdt.studio.questions import lacks
 from opdt.studio.session import Session
 from opdt.studio.takeaway import KINDS
 from opdt.studio.web.panels.view import View
@@ -99,7 +100,7 @@ class _Takeaway:
     async def _read(self, wanted: int) -> None:
         """Get the text that is shown, on a thread."""
         what, text = self._shown, ""
-        is_there = self._session.work.target is not None and (what != "sql" or self._has_rule)
+        is_there = lacks(self._session.work) is None and (what != "sql" or self._has_rule)
         if what is not None and is_there:
             file = await self._session.take(what, **self._options(what))
             if wanted != self._wanted:

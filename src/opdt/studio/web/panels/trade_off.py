@@ -7,20 +7,27 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.analysis.worth_path import WorthPath
 from opdt.problem.structure import MAX_DEPTH
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_share
+from opdt.studio.best_in import has_classes
+from opdt.studio.questions import lacks
 from opdt.studio.session import Session
 from opdt.studio.trade_off import MAX_POINTS, TradeOff, TradeOffPoint
-from opdt.studio.web.panels.controls import dropdown
+from opdt.studio.web.panels.controls import Dropdown, dropdown, number
+from opdt.studio.web.panels.segments import SegmentLimits
 from opdt.studio.web.panels.view import View
 from opdt.studio.web.panels.wording import judged
+from opdt.studio.web.panels.worth_path import WorthPathView, choice, worth_path_state
 from opdt.studio.web.sessions import listen
 from opdt.studio.web.theme import COMPONENTS, field, panel, short, words
+from opdt.studio.work import Work
 
 _FIRST_MOST = 100.0  # the largest price of the slider as long as no breakpoint is known
 _BEYOND = 1.5  # how far it goes beyond the last one
 _OFFERED_DEPTHS = (1, 2, 3, 4)
+_BY_PRICE = " A click on a point asks for its rule by its price of an error (VI)."
 
 
 class PriceView(View, component=COMPONENTS / "studio_price.js"):
@@ -52,9 +59,11 @@ class _TradeOffPanel:
         self._depth: int | None = None
         self._known: TradeOff | None = None  # the last one, shown until there is another
         self._points: tuple[TradeOff | None, list[dict[str, Any]]] = (None, [])
+        self._in_rows: dict[str, bool] = {}  # whether a coverage is a number of rows
+        self._units: dict[str, Dropdown] = {}
         self._refused = 0  # so that a refused number gives way to the one that counts
         with panel("Trade-off", "trade-off-panel", step=4):
-            self._first = words("p", "First choose the classes.", "studio-soft studio-small")
+            self._first = words("p", "First choose the target.", "studio-soft studio-small")
             self._body = ui.element("div").classes("trade-off")
         with self._body:
             self._price = PriceView(**self._price_state())
@@ -62,15 +71,18 @@ class _TradeOffPanel:
             self._price.on("settle", lambda _: session.settle())
             self._frontier = FrontierView(**self._frontier_state())
             self._frontier.on("choose", self._choose)
+            self._path = WorthPathView(**worth_path_state(None, session.work, tracing=False))
+            self._path.on("choose", self._choose_step)
             self._draw_job()
             self._draw_limits()
         self._show()
-        for topic in ("work", "outcome", "trade_off", "busy"):
+        for topic in ("work", "outcome", "refusal", "trade_off", "busy"):
             listen(session, topic, self._show)
         listen(session, "data", self._forget)
 
     def _forget(self, _: object) -> None:
         self._known = None
+        self._segments.forget()
         self._show()
 
     def _draw_job(self) -> None:
@@ -94,25 +106,40 @@ class _TradeOffPanel:
                 self._coverage.on(
                     "written", lambda e: self._limit("min_coverage", e.args, self._amount)
                 )
-                self._draw_unit()
+                self._draw_unit("min_coverage", "Unit of the minimum coverage", "coverage-unit")
+            with ui.element("div").classes("trade-off-coverage"):
+                self._most = NumberView("Largest coverage", "max-coverage", "", 1e9)
+                self._most.on(
+                    "written", lambda e: self._limit("max_coverage", e.args, self._budget)
+                )
+                self._draw_unit("max_coverage", "Unit of the largest coverage", "budget-unit")
+        self._segments = SegmentLimits(self._session)
 
-    def _draw_unit(self) -> None:
+    def _draw_unit(self, name: str, label: str, testid: str) -> None:
         """Coverage is a share of the rows, or their number."""
-        self._in_rows = isinstance(self._session.work.min_coverage, int) and bool(
-            self._session.work.min_coverage
-        )
+        given = getattr(self._session.work, name)
+        self._in_rows[name] = isinstance(given, int) and bool(given)
 
         def picked(unit: str) -> None:
-            self._in_rows = unit == "rows"
-            self._session.change(min_coverage=0)
+            self._in_rows[name] = unit == "rows"
+            said: dict[str, Any] = {name: 0 if name == "min_coverage" else None}
+            self._say(**said)
 
-        dropdown(
+        self._units[name] = Dropdown(
             {"share": "% of rows", "rows": "rows"},
-            "rows" if self._in_rows else "share",
+            "rows" if self._in_rows[name] else "share",
             picked,
-            label="Unit of the minimum coverage",
-            testid="coverage-unit",
+            label=label,
+            testid=testid,
         )
+
+    def _show_units(self) -> None:
+        """A project or an undone step may have the other unit."""
+        for name, box in self._units.items():
+            given = getattr(self._session.work, name)
+            if given:
+                self._in_rows[name] = isinstance(given, int)
+            box.show("rows" if self._in_rows[name] else "share")
 
     # -- what is said ---------------------------------------------------------------------------
 
@@ -130,49 +157,81 @@ class _TradeOffPanel:
         self._say(**{name: value})
 
     def _amount(self, text: str) -> float:
-        if self._in_rows:
+        if self._in_rows["min_coverage"]:
             return int(text or 0)
         return _share(text)
+
+    def _budget(self, text: str) -> float | None:
+        if not text:
+            return None
+        return int(text) if self._in_rows["max_coverage"] else _share(text)
 
     def _choose(self, event: Any) -> None:
         """Ask for the rule of a point; points that are gone by now ask nothing."""
         trade_off, told = self._session.trade_off, event.args
-        if trade_off is None:
+        if not isinstance(trade_off, TradeOff):
             return
         for point in trade_off.points:
             if (point.covered, point.errors) == (told.get("covered"), told.get("errors")):
                 self._session.settle()
-                self._say(**point.choice())
+                self._say(objective="vi", **point.choice())
                 return
+
+    def _choose_step(self, event: Any) -> None:
+        """Ask for the rule of a step of the path, by its threshold, cost or ratio."""
+        path = self._session.trade_off
+        if not isinstance(path, WorthPath) or (place := number(event.args, len(path))) is None:
+            return
+        if (wanted := choice(path.objective, path[place])) is not None:
+            self._say(objective=wanted)
 
     # -- what is shown --------------------------------------------------------------------------
 
     def _show(self, _: object = None) -> None:
         session, work = self._session, self._session.work
-        ready = session.loaded is not None and work.target is not None
+        ready = session.loaded is not None and _is_asked(work)
         self._first.set_visibility(not ready)
         self._body.set_visibility(ready)
         if not ready:
             return
-        self._known = session.trade_off or self._known
-        self._price.show(**self._price_state())
-        self._frontier.show(**self._frontier_state())
+        found = session.trade_off
+        self._known = found if isinstance(found, TradeOff) else self._known
+        by_errors = isinstance(work.objective, str)
+        self._price.set_visibility(work.objective == "vi")
+        self._frontier.set_visibility(by_errors)
+        self._path.set_visibility(not by_errors)
         tracing = "trade_off" in session.busy
+        if by_errors:
+            self._price.show(**self._price_state())
+            self._frontier.show(**self._frontier_state())
+        else:
+            path = found if isinstance(found, WorthPath) else None
+            rule = None if session.outcome is None else session.outcome.rule
+            self._path.show(**worth_path_state(path, work, rule, tracing=tracing))
         self._stop.set_visibility(tracing)
-        unfinished = session.trade_off is None or not _is_finished(session.trade_off)
+        self._ask.set_text("Trace the frontier" if by_errors else "Find the best rules")
+        unfinished = found is None or not _is_finished(found)
         self._ask.set_visibility(unfinished and not tracing and session.outcome is not None)
+        self._segments.draw()
+        self._show_units()
         if self._depth != work.max_depth:
             self._depth = work.max_depth
             self._show_depths()
-        coverage = work.min_coverage
-        shown = coverage if self._in_rows else 100 * coverage
+        for view in (self._precision, self._errors):
+            view.set_visibility(has_classes(work.objective))
         for view, value in (
             (self._precision, 100 * work.min_precision),
-            (self._coverage, shown),
+            (self._coverage, self._shown("min_coverage")),
+            (self._most, self._shown("max_coverage")),
             (self._errors, work.max_errors),
         ):
-            empty = value is None or (value == 0 and view is not self._errors)
+            empty = value is None or (value == 0 and view in (self._precision, self._coverage))
             view.show(value="" if empty else f"{value:.10g}", refused=self._refused)
+
+    def _shown(self, name: str) -> float | None:
+        """A coverage in the unit that is chosen for it."""
+        value: float | None = getattr(self._session.work, name)
+        return value if value is None or self._in_rows[name] else 100 * value
 
     def _show_depths(self) -> None:
         depth = self._session.work.max_depth
@@ -201,7 +260,8 @@ class _TradeOffPanel:
         }
 
     def _frontier_state(self) -> dict[str, Any]:
-        session, found = self._session, self._session.trade_off
+        session = self._session
+        found = session.trade_off if isinstance(session.trade_off, TradeOff) else None
         stale = found is None and bool(session.busy & {"solve", "trade_off"})
         shown = self._known if stale else found
         report = None if session.outcome is None else session.outcome.train
@@ -210,7 +270,8 @@ class _TradeOffPanel:
             "points": self._drawn(shown),
             "here": None if stale or not points or report is None else _here(points, report),
             "stale": stale,
-            "note": _note(found, tracing="trade_off" in session.busy),
+            "note": _note(found, tracing="trade_off" in session.busy)
+            + ("" if found is None or session.work.objective == "vi" else _BY_PRICE),
         }
 
     def _drawn(self, trade_off: TradeOff | None) -> list[dict[str, Any]]:
@@ -299,8 +360,16 @@ def _note(trade_off: TradeOff | None, *, tracing: bool) -> str:
     return text + "; there may be others."
 
 
-def _is_finished(trade_off: TradeOff) -> bool:
+def _is_asked(work: Work) -> bool:
+    """Whether the target is known; limits may still be what is lacking."""
+    missing = lacks(work)
+    return missing is None or (work.objective == "coverage" and work.target is not None)
+
+
+def _is_finished(trade_off: TradeOff | WorthPath) -> bool:
     """Whether tracing it again would tell no more: all is there, or as much as is drawn."""
+    if isinstance(trade_off, WorthPath):
+        return trade_off.complete
     return trade_off.is_complete or (
         trade_off.path.complete and len(trade_off.points) >= MAX_POINTS
     )

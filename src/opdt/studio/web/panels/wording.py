@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from opdt.report.formats import format_count, format_share
+from opdt.report.formats import format_count
 from opdt.report.rows import sentence as as_sentence
+from opdt.report.text import THEN, THEN_CLASS
 from opdt.rules import Rule
 from opdt.solution import Status
+from opdt.studio.best_in import BestIn, choice_of
+from opdt.studio.limits import limits_of
 from opdt.studio.outcome import RuleOutcome
 from opdt.studio.work import Work
 from opdt.verdict import Verdict, VerdictLevel
@@ -16,7 +19,7 @@ _TONES = {
     VerdictLevel.WEAK: "open",
     VerdictLevel.NOT_SUPPORTED: "bad",
 }
-_AND, _THEN = " and ", ", then the class is "
+_AND = " and "
 
 
 def judged(verdict: Verdict | None) -> dict[str, str] | None:
@@ -44,7 +47,8 @@ def sentence_parts(outcome: RuleOutcome) -> list[tuple[str, str]]:
 
 def rule_parts(sentence: str, rule: Rule) -> list[tuple[str, str]]:
     """The parts of a rule's sentence; where a name cannot be told apart, it stays in a test."""
-    before, then, label = sentence.rpartition(_THEN)
+    then = THEN_CLASS if THEN_CLASS in sentence else THEN
+    before, _, label = sentence.rpartition(then)
     if not before:
         return [("plain", sentence)]
     starts = _starts(before, rule)
@@ -79,41 +83,53 @@ def advice(outcome: RuleOutcome) -> str | None:
     """What to change where there is no rule; None where there is one."""
     if outcome.rule is not None:
         return None
-    status, work = outcome.solution.status, outcome.work
-    if status is Status.NO_PATTERN:
-        return (
-            f"An error costs {format_count(work.w)} rows. Make it cheaper in the trade-off, or "
-            f"allow more than {_conditions(work.max_depth)}."
-        )
-    if status is Status.INFEASIBLE:
-        return _relax(work)
-    return "Search longer, or allow fewer conditions."
+    status = outcome.solution.status
+    if not status.is_proven:
+        return "Search longer, or allow fewer conditions."
+    if outcome.narrow:
+        ways = [each.loosen for each in outcome.narrow]
+        one = "this limit" if len(ways) == 1 else "any one of these limits"
+        deeper = f"Or allow more than {_conditions(outcome.work.max_depth)}."
+        return f"{_either(ways)} Without {one} there is a rule. {deeper}"
+    return _worth_more(outcome.work) if status is Status.NO_PATTERN else _relax(outcome.work)
+
+
+def _worth_more(work: Work) -> str:
+    """What makes rules worth something where none is."""
+    deeper = f"allow more than {_conditions(work.max_depth)}"
+    best_in = work.objective
+    if best_in == "vi":
+        price = format_count(work.w)
+        return f"An error costs {price} rows. Make it cheaper in the trade-off, or {deeper}."
+    ways = {
+        "money": "lower the cost, raise the benefit",
+        "mean": f"choose a {'lower' if _is_high(best_in) else 'higher'} threshold",
+        "uplift": "lower the cost of treating",
+        "survival": f"choose a {'smaller' if _is_high(best_in) else 'larger'} ratio",
+    }
+    way = ways.get(choice_of(best_in))
+    return _either([deeper] if way is None else [way, deeper])
+
+
+def _is_high(best_in: BestIn) -> bool:
+    return getattr(best_in, "direction", "high") == "high"
 
 
 def _relax(work: Work) -> str:
     """The demands that could give way."""
-    ways = []
-    if work.min_precision:
-        ways.append(f"ask for less precision than {format_share(work.min_precision)}")
-    if work.min_coverage:
-        ways.append(f"ask for less coverage than {_amount(work.min_coverage)}")
-    if work.max_errors is not None:
-        ways.append(f"allow more than {format_count(work.max_errors)} errors")
+    ways = [each.loosen for each in limits_of(work)]
     if work.required:
         ways.append("require fewer features")
     if work.forbidden:
         ways.append("forbid fewer features")
     if work.directions:
         ways.append("give up a direction")
-    ways.append(f"allow more than {_conditions(work.max_depth)}")
+    return _either([*ways, f"allow more than {_conditions(work.max_depth)}"])
+
+
+def _either(ways: list[str]) -> str:
     text = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])}, or {ways[-1]}"
     return text[:1].upper() + text[1:] + "."
-
-
-def _amount(coverage: float) -> str:
-    if isinstance(coverage, int):
-        return f"{coverage:,} rows"
-    return format_share(coverage)
 
 
 def _conditions(depth: int) -> str:

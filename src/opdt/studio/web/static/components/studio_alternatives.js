@@ -12,8 +12,9 @@ export default {
   },
   template: `
     <div class="alternatives" data-testid="alternatives">
-      <div class="ev-head">
-        <label class="ev-label">VI within <select class="studio-select" data-testid="within"
+      <p class="ev-words" data-testid="unlisted" v-if="it.unlisted">{{ it.unlisted }}</p>
+      <div class="ev-head" v-else>
+        <label class="ev-label"><span class="ev-name">{{ it.name }}</span> within <select class="studio-select" data-testid="within"
           aria-label="How near to the optimum"
           @change="$emit('within', Number($event.target.value))">
           <option v-for="[share, text] in it.shares" :key="share" :value="share" :selected="share === it.within">{{ text }}</option>
@@ -36,8 +37,7 @@ export default {
       <div class="studio-scroll" v-if="it.rows.length">
         <table class="studio-table ev-table" aria-label="Rules nearly as good">
           <thead><tr>
-            <th scope="col">rule</th><th scope="col" class="n">VI</th><th scope="col" class="n">precision</th>
-            <th scope="col" class="n">lift</th><th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
+            <th scope="col">rule</th><th scope="col" class="n" v-for="title in it.titles">{{ title }}</th>
             <th scope="col">rows</th><th scope="col"><span class="sr-only">pin</span></th>
           </tr></thead>
           <tbody v-for="row in it.rows" :key="row.place">
@@ -45,16 +45,14 @@ export default {
               <th scope="row" class="ev-rule"><span v-for="[kind, text] in row.parts" :class="'rule-' + kind">{{ text }}</span>
                 <span class="studio-badge ev-verdict" :class="row.verdict.tone" :title="row.verdict.reason"
                   data-testid="alternative-verdict">{{ row.verdict.level }}</span></th>
-              <td class="n">{{ row.value }}</td><td class="n">{{ row.precision }}</td><td class="n">{{ row.lift }}</td>
-              <td class="n">{{ row.coverage }}</td>
-              <td class="n">{{ row.errors }}</td>
+              <td class="n" v-for="number in row.numbers">{{ number }}</td>
               <td class="ev-rows" data-testid="alternative-rows"><span class="studio-badge" v-if="row.isRule">the rule</span
                 ><template v-else><span v-for="words in row.rows">{{ words }}</span></template></td>
               <td><button type="button" class="rule-button" data-testid="pin-alternative" :disabled="row.pinned"
                 :aria-label="(row.pinned ? 'Pinned: ' : 'Pin: ') + say(row.parts)"
                 @click="$emit('pin', [it.revision, row.place, 0])">{{ row.pinned ? "Pinned" : "Pin" }}</button></td>
             </tr>
-            <tr v-if="row.ways.length" class="ev-ways"><td colspan="8">
+            <tr v-if="row.ways.length" class="ev-ways"><td :colspan="it.titles.length + 3">
               <details data-testid="ways">
                 <summary>{{ row.also }}</summary>
                 <ul>

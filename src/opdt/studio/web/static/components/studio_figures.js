@@ -15,10 +15,10 @@ export default {
       <section v-for="part in parts" class="figures-part" :data-testid="part.testid" :aria-label="part.title">
         <h3><span>{{ part.title }}</span><small>{{ part.rows }}</small></h3>
         <div class="figures-precision">
-          <p><span>Precision</span> <span>{{ part.interval }}</span></p>
+          <p><span>{{ part.name }}</span> <span>{{ part.interval }}</span></p>
           <b>{{ part.precision }}</b>
-          <div>
-            <div class="figures-bar" aria-hidden="true">
+          <div :class="{ 'figures-words': part.base === null }">
+            <div class="figures-bar" aria-hidden="true" v-if="part.base !== null">
               <i class="figures-interval" v-if="part.band" :style="between(part.band)"></i>
               <i class="figures-base" :style="{ left: at(part.base) }"></i>
               <i class="figures-value" v-if="part.value !== null" :style="{ left: at(part.value) }"></i>

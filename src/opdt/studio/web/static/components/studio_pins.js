@@ -36,12 +36,11 @@ export default {
       <div class="studio-scroll" v-else>
         <table class="studio-table ev-table pins-table" aria-label="Pinned rules beside the present one">
           <thead><tr>
-            <th scope="col">rows</th><th scope="col" class="n">VI</th><th scope="col" class="n">precision</th>
-            <th scope="col" class="n">lift</th><th scope="col" class="n">coverage</th><th scope="col" class="n">errors</th>
+            <th scope="col">rows</th><th scope="col" class="n" v-for="title in it.titles">{{ title }}</th>
           </tr></thead>
           <tbody v-for="rule in it.rules" :key="(rule.note === null ? 'now ' : '') + rule.key"
             :class="{ 'pins-now': rule.isNow }" :data-testid="rule.note === null ? 'present' : 'pinned'">
-            <tr class="pins-head"><th colspan="6" scope="rowgroup"><div>
+            <tr class="pins-head"><th :colspan="it.titles.length + 1" scope="rowgroup"><div>
               <div class="pins-rule">
                 <span class="studio-badge" v-if="rule.isNow">present rule</span>
                 <span class="studio-badge ev-verdict" :class="rule.verdict.tone" :title="rule.verdict.reason"
@@ -62,8 +61,9 @@ export default {
                 <small v-if="cell.detail">{{ cell.detail }}</small>
               </td>
             </tr>
-            <tr v-if="!rule.lines.length"><td colspan="6" class="studio-soft" data-testid="pinned-unmeasured"
-              >Not measured: it needs a column that is no feature now.</td></tr>
+            <tr v-if="!rule.lines.length"><td :colspan="it.titles.length + 1" class="studio-soft"
+              data-testid="pinned-unmeasured">Not measured: it needs a column that is no feature now, or is for another
+              target.</td></tr>
           </tbody>
         </table>
       </div>

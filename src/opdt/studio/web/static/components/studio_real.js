@@ -19,7 +19,7 @@ export default {
           >The question has changed since the last test; test the present rule again.</p>
         <p class="ev-words" v-else-if="!it.result && !it.busy"
           >The best of so many rules looks good even where there is nothing to find. The test repeats the whole
-          search on tables whose classes are dealt out at random.</p>
+          search on tables whose {{ it.dealt }} are dealt out at random.</p>
         <div class="real-result" data-testid="real-result" v-if="it.result">
           <span class="studio-badge" :class="it.result.tone" data-testid="p-value">{{ it.result.p }}</span>
           <p data-testid="real-says">{{ it.result.says }}</p>

@@ -91,7 +91,7 @@ export default {
         place,
         title: `Row ${studio.number(number[k])}`,
         label: this.it.classes[label[k]],
-        verdict: covered[k] ? (label[k] ? "covered: an error" : "covered") : "not covered",
+        verdict: covered[k] ? (label[k] && this.it.hasErrors ? "covered: an error" : "covered") : "not covered",
         cells: this.it.columns.map((name, column) => [name, cells[column][k]]),
         style: {
           top: `${Math.min(place.y + 10, this.height - 40)}px`,
