@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from opdt import Condition, Parity, PerSegment, Rule, Structure, read_rule
+from opdt.certificates import Certificate
 from opdt.errors import InputError
 from opdt.studio.code import script
 from opdt.studio.solver import Solver
@@ -178,6 +179,21 @@ def test_the_report_has_both_parts_of_the_rows_and_escapes_names(tmp_path: Path)
     assert "<b>Mine" not in page
     assert "rows it has not seen" in page
     assert f"{outcome.held_out.covered:,} of {outcome.held_out.n_rows:,} rows" in page
+
+
+def test_the_certificate_was_checked_and_can_be_checked_again(
+    solver: Solver, tmp_path: Path
+) -> None:
+    outcome = solver.solve(first(solver.loaded, w=2.0))
+    taken = make("certificate", solver, outcome.work, outcome)
+    assert taken.name == "patients.cert"
+    assert taken.said.startswith(
+        f"verified: no allowed rule has a VI above {outcome.solution.value:g} "
+    )
+    path = tmp_path / taken.name
+    path.write_bytes(taken.content)
+    problem = solver.problem(outcome.work)
+    assert Certificate.load(path).verify(problem) == taken.said
 
 
 def test_the_project_is_what_can_be_opened(solver: Solver) -> None:

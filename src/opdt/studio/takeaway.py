@@ -8,6 +8,8 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.certificates import certify
+from opdt.certificates.claims import TARGET
 from opdt.checks import check_choice
 from opdt.errors import InputError
 from opdt.rules import Rule
@@ -18,7 +20,7 @@ from opdt.studio.outcome import RuleOutcome, verdict_of
 from opdt.studio.solver import Solver
 from opdt.studio.work import Work
 
-KINDS = ("report", "json", "sql", "script", "project")
+KINDS = ("report", "certificate", "json", "sql", "script", "project")
 QUICK = 0.5  # seconds of a search
 # matplotlib, which draws the pictures of a report, is made for one thread.
 _DRAWING = threading.Lock()
@@ -30,6 +32,7 @@ class Takeaway(NamedTuple):
     name: str
     content: bytes
     media_type: str
+    said: str = ""  # what the checker of a certificate says
 
 
 def make(
@@ -46,13 +49,13 @@ def make(
 
     Parameters
     ----------
-    what : {"report", "json", "sql", "script", "project"}
+    what : {"report", "certificate", "json", "sql", "script", "project"}
     solver : Solver
         With the data.
     work : Work
         For script and project.
     outcome : RuleOutcome or None
-        For report, json and sql; its own work says what was asked.
+        For report, certificate, json and sql; its own work says what was asked.
     dialect : str
         Of SQL; see `opdt.rules.export.dialects`.
     title : str, optional
@@ -71,12 +74,22 @@ def make(
     if what == "report":
         content = html_report(solver, outcome, title, test)
         return Takeaway(f"{stem}-report.html", content.encode(), "text/html")
+    if what == "certificate":
+        return _certificate(solver, outcome, stem)
     rule = _rule(outcome)
     if what == "json":
         text = rule_to_json(rule, _info(outcome, test)) + "\n"
         return Takeaway(f"{stem}-rule.json", text.encode(), "application/json")
     text = rule.to_sql_case(dialect, types=_types(solver, outcome)) + "\n"
     return Takeaway(f"{stem}-rule.sql", text.encode("utf-8", "backslashreplace"), "application/sql")
+
+
+def _certificate(solver: Solver, outcome: RuleOutcome, stem: str) -> Takeaway:
+    """The proof, after the independent checker has gone through it on the rows of the search."""
+    problem = solver.problem(outcome.work)
+    made = certify(problem, outcome.solution, target=outcome.work.target or TARGET)
+    said = made.verify(problem)
+    return Takeaway(f"{stem}.cert", made.to_bytes(), "application/gzip", said)
 
 
 def html_report(

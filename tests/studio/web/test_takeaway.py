@@ -65,6 +65,9 @@ def test_the_report_and_the_rule_are_downloaded_under_plain_names(page, wines, t
     path = downloaded(page, tmp_path / "files", "take-json")
     assert path.name == "wines-rule.json"
     assert read_rule(path) == rule
+    path = downloaded(page, tmp_path / "files", "take-certificate")
+    assert path.name == "wines.cert"
+    assert text_of(page, "verified").startswith("Independently verified: no allowed rule has a")
     path = downloaded(page, tmp_path / "files", "take-report")
     assert path.name == "wines-report.html"
     text = path.read_text()

@@ -27,7 +27,7 @@ DIALECT_TITLES = {
     "tsql": "SQL Server",
 }
 _SHOWN = ("sql", "script")  # files that can be read on the page
-_NEED_RULE = ("json", "sql")
+_NEED_RULE = ("json", "sql")  # there is a certificate of "no rule", too
 _FIRST = "duckdb"
 
 
@@ -55,6 +55,7 @@ class _Takeaway:
         self._dialect = _FIRST
         self._shown: str | None = None
         self._text = ""
+        self._verified = ""  # what the checker said about the certificate of this answer
         self._wanted = 0  # counts what should be shown; what comes late is forgotten
         self._view = TakeawayView(**self._state())
         self._view.on("take", self._take)
@@ -62,6 +63,7 @@ class _Takeaway:
         self._view.on("dialect", self._speak)
         for topic in ("outcome", "work"):
             listen(session, topic, self._refresh)
+        listen(session, "outcome", self._forget)
         listen(session, "busy", self._show)
 
     @property
@@ -75,6 +77,8 @@ class _Takeaway:
             return
         file = await self._session.take(what, **self._options(what))
         if file is not None:
+            self._verified = file.said or self._verified
+            self._show()
             ui.download.content(file.content, file.name, file.media_type)
 
     def _options(self, what: str) -> dict[str, str]:
@@ -109,6 +113,11 @@ class _Takeaway:
         self._text = text
         self._show()
 
+    def _forget(self, _: object = None) -> None:
+        """Another answer has another certificate."""
+        self._verified = ""
+        self._show()
+
     def _show(self, _: object = None) -> None:
         self._view.show(**self._state())
 
@@ -120,5 +129,6 @@ class _Takeaway:
             "shown": self._shown,
             "text": self._text,
             "lacks": [] if self._has_rule else _NEED_RULE,
-            "busy": "take report" in busy,
+            "busy": [what for what in KINDS if f"take {what}" in busy],
+            "verified": self._verified,
         }

@@ -1,6 +1,7 @@
 /* Files to take away; the text of SQL and of the script can be read and copied here. */
 const FILES = [
   ["report", "Report", "one HTML page with the rule, its numbers and pictures"],
+  ["certificate", "Certificate", "the proof, which a separate program checks as it is written; 'opdt verify' checks it again"],
   ["json", "Rule", "JSON, which opdt reads again"],
   ["sql", "SQL", "the rule's class, or NULL"],
   ["script", "Python", "a script that repeats exactly this analysis"],
@@ -40,6 +41,9 @@ export default {
   },
   methods: {
     canShow: (what) => SHOWN.includes(what),
+    writing(what) {
+      return this.it.busy.includes(what);
+    },
     lacks(what) {
       return this.it.lacks.includes(what);
     },
@@ -67,8 +71,9 @@ export default {
             :aria-expanded="String(it.shown === what)" :aria-label="(it.shown === what ? 'Hide ' : 'Show ') + title"
             @click="$emit('show', what)">{{ it.shown === what ? "Hide" : "Show" }}</button>
           <button type="button" class="rule-button" :data-testid="'take-' + what" :aria-label="'Download: ' + title"
-            :disabled="lacks(what) || (what === 'report' && it.busy)" @click="$emit('take', what)"
-            >{{ what === "report" && it.busy ? "Writing …" : "Download" }}</button>
+            :disabled="lacks(what) || writing(what)" @click="$emit('take', what)"
+            >{{ writing(what) ? "Writing …" : "Download" }}</button>
+          <p v-if="what === 'certificate' && it.verified" class="takeaway-verified" data-testid="verified">Independently {{ it.verified }}</p>
           <pre v-if="it.shown === what && it.text" tabindex="0" :class="'takeaway-' + what" :aria-label="title" data-testid="code">{{ it.text }}</pre>
         </li>
       </ul>
