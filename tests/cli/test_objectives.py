@@ -53,6 +53,17 @@ def test_the_highest_mean_and_the_largest_sum_are_found(opdt):
 
 
 @pytest.mark.usefixtures("claims")
+def test_every_significant_rule_of_an_objective_is_listed(opdt, folder):
+    asked = ("--threshold", "4", "--all", "--permutations", "19", "--json", "s.json")
+    listed = opdt("test", *DAYS, *asked)
+    assert listed.exit_code == 0, listed.stderr
+    assert "significant at 0.05 (sum of (y - 4) above" in listed.stdout
+    said = json.loads((folder / "s.json").read_text())
+    assert said["complete"]
+    assert said["rules"]
+
+
+@pytest.mark.usefixtures("claims")
 def test_other_commands_know_the_objectives(opdt, folder):
     listed = opdt("alternatives", *DAYS, "--threshold", "4", "--limit", "3", "--json", "a.json")
     assert "sum of (y - 4)" in listed.stdout
