@@ -138,10 +138,10 @@ def discover(
         from opdt.scale.front import discover_partitioned
 
         best_in, w = resolve_objective(objective, w)
-        if not isinstance(best_in, str) or measure_named(best_in) is not None:
+        if isinstance(best_in, str) and measure_named(best_in) is not None:
             raise UnsupportedProblem(
                 f"objective {best_in!r} needs the whole table in memory; for partitions there are "
-                "'vi', 'precision' and 'coverage'."
+                "'vi', 'precision', 'coverage', Money, and Mean with a threshold."
             )
         demands = resolve_demands(objective, constraints, min_coverage, min_precision)
         if demands.sums_rows:

@@ -53,6 +53,19 @@ def test_the_highest_mean_and_the_largest_sum_are_found(opdt):
 
 
 @pytest.mark.usefixtures("claims")
+def test_files_in_pieces_give_the_same_rule(opdt, folder):
+    lines = (folder / "claims.csv").read_text().splitlines()
+    for name, rows in (("a.csv", lines[1:20]), ("b.csv", lines[20:])):
+        (folder / name).write_text("\n".join([lines[0], *rows]) + "\n")
+    asked = ("--target", "fraud", *MONEY, "--label", "yes", "--depth", "1", "--quiet")
+    whole, pieces = opdt("fit", "claims.csv", *asked), opdt("fit", "a.csv", "b.csv", *asked)
+    assert pieces.exit_code == 0, pieces.stderr
+    assert pieces.stdout == whole.stdout
+    shown = opdt("fit", "a.csv", "b.csv", *asked[:-1])
+    assert "of 60 rows" in shown.stdout
+
+
+@pytest.mark.usefixtures("claims")
 def test_every_significant_rule_of_an_objective_is_listed(opdt, folder):
     asked = ("--threshold", "4", "--all", "--permutations", "19", "--json", "s.json")
     listed = opdt("test", *DAYS, *asked)

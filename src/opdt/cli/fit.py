@@ -48,7 +48,6 @@ def fit(
     from opdt.cli.pieces import in_pieces
     from opdt.cli.solve import exit_code
     from opdt.cli.source import STDIN
-    from opdt.errors import InputError
 
     only_json = json_out is not None and str(json_out) == STDIN
     if json_out is not None and not only_json:
@@ -63,11 +62,6 @@ def fit(
         "engine": engine,
     }
     pieces = in_pieces(data, memory_limit, dask)
-    if pieces and aim.own is not None:
-        raise InputError(
-            f"'--objective {aim.objective}' needs the whole table in memory: give one file, "
-            "without '--memory-limit' and '--dask'."
-        )
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         if pieces:
             settings["memory_limit"] = memory_limit
@@ -145,7 +139,11 @@ def _fit_pieces(
     """The solution of files in pieces, and a table of their classes."""
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
+    from opdt.scale.worths import row_worth
 
+    own = asked.aim.own
+    if own is not None:
+        row_worth(own, asked.target, "")  # refuses objectives that need the whole table
     assert asked.target is not None
     wanted = asked.target, asked.columns.role, asked.columns.missing
     with open_pieces(data, *wanted, dask=asked.dask, written=asked.text.marks) as pieces:
