@@ -27,6 +27,7 @@ from opdt.objectives.gains import (
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.rows import BoundRows
 from opdt.objectives.words import Account, Words, plain, with_unit
+from opdt.rules.export.prose import name_in_words
 
 DIRECTIONS = ("high", "low")
 
@@ -82,6 +83,11 @@ class Mean(Objective):
     def rule_label(self) -> str:
         """The direction."""
         return self.direction
+
+    def then(self, target: str | None = None) -> str:
+        """The target is high, or low."""
+        what = "the number" if target is None else name_in_words(target)
+        return f"{what} is {self.direction}"
 
     @property
     def needs_coverage(self) -> bool:

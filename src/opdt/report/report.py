@@ -154,7 +154,7 @@ def report(
     if problem is not None:
         shown, held = _worth(subject, problem, parts, rows)
         context |= shown | claims_of_worth(subject, problem, held, permutations, test)
-        return Report(context | _rule_of(subject) | {"exports": exports_of(subject.rule)})
+        return Report(context | _rule_of(subject, y) | {"exports": exports_of(subject.rule)})
     numbers = [rule_report(subject.rule, part.source, part.labels, subject.w) for part in parts]
     segments: Any = ()
     if path:
@@ -163,7 +163,7 @@ def report(
     if subject.solution.objective != "vi":  # the last card is the VI, which nobody asked for
         context["cards"] = context["cards"][:-1]
     context |= claims_of(subject, table, parts, permutations, test)
-    context |= _rule_of(subject)
+    context |= _rule_of(subject, y)
     context |= {
         "pictures": pictures_of(subject, parts, segments),
         "exports": exports_of(subject.rule),
@@ -171,11 +171,13 @@ def report(
     return Report(context)
 
 
-def _rule_of(subject: Subject) -> dict[str, Any]:
-    """The rule in words."""
+def _rule_of(subject: Subject, y: Any) -> dict[str, Any]:
+    """The rule in words; `y` is the target or its name."""
     assert subject.rule is not None
+    own = subject.solution.objective
+    then = own.then(y if isinstance(y, str) else None) if isinstance(own, Objective) else None
     return {
-        "english": subject.rule.to_english(),
+        "english": subject.rule.to_english(then),
         "rule_lines": rule_lines(subject.solution),
         "label": str(subject.rule.label),
     }
