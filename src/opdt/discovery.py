@@ -40,6 +40,7 @@ def discover(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -87,7 +88,7 @@ def discover(
         "f1", "f2", … , "wracc", "youden", "chi2", "gini", "mcc", "odds_ratio", or "lift" among
         rules of at least `min_coverage` (see [measures](guides/measures.md)). Or an object
         that says what a covered row is worth, such as `VI(w=5)`.
-    min_coverage, min_precision : float, optional
+    min_coverage, max_coverage, min_precision : float, optional
         The same as in `constraints`. The most precise rule covers at least 5 % of the rows where
         nothing else is said.
     constraints : Constraints or mapping of its arguments, optional
@@ -143,7 +144,7 @@ def discover(
                 f"objective {best_in!r} needs the whole table in memory; for partitions there are "
                 "'vi', 'precision', 'coverage', Money, and Mean with a threshold."
             )
-        demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+        demands = resolve_demands(objective, constraints, min_coverage, min_precision, max_coverage)
         if demands.sums_rows:
             raise UnsupportedProblem(
                 "'max_coverage', 'segments' and 'parities' need the whole table in memory; leave "
@@ -160,12 +161,13 @@ def discover(
             clock.check()
         problem = build_problem(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-            objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+            objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+            min_precision=min_precision,
             constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
             clock=clock,
         )  # fmt: skip
     except LimitReached as stop:
-        demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+        demands = resolve_demands(objective, constraints, min_coverage, min_precision, max_coverage)
         best_in, _ = resolve_objective(objective)
         return Solution.unfinished(
             may_be_empty=demands.min_coverage == 0,

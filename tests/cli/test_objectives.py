@@ -66,6 +66,14 @@ def test_files_in_pieces_give_the_same_rule(opdt, folder):
 
 
 @pytest.mark.usefixtures("claims")
+def test_a_rule_is_explained_in_the_words_of_its_objective(opdt):
+    assert opdt("fit", *DAYS, "--threshold", "4", "--quiet", "--json", "r.json").exit_code == 0
+    assert "then the number is high." in opdt("explain", "r.json").stdout.replace("\n", " ")
+    written = opdt("export", "r.json", "--to", "english").stdout.replace("\n", " ")
+    assert "then the number is high." in written
+
+
+@pytest.mark.usefixtures("claims")
 def test_every_significant_rule_of_an_objective_is_listed(opdt, folder):
     asked = ("--threshold", "4", "--all", "--permutations", "19", "--json", "s.json")
     listed = opdt("test", *DAYS, *asked)

@@ -20,6 +20,7 @@ from opdt import (
     pareto_frontier,
     permutation_test,
     stability,
+    top_rules,
     weight_path,
 )
 from opdt.engines import engine_names, get_engine
@@ -201,6 +202,16 @@ def test_tests_and_bootstraps_keep_the_limits():
     assert found.solution.rule == best.rule
     path = weight_path(X, y, **{k: v for k, v in asked.items() if k != "w"})
     assert all(piece.covered <= 12 for piece in path)
+
+
+def test_a_budget_may_be_given_directly():
+    same = discover(TABLE, ILL, label="ill", constraints=Constraints(max_coverage=3))
+    found = discover(TABLE, ILL, label="ill", max_coverage=3)
+    assert (found.rule, found.value) == (same.rule, same.value)
+    assert Problem.of(TABLE, ILL, max_coverage=3).constraints.max_coverage == 3
+    assert all(rule.covered <= 3 for rule in top_rules(TABLE, ILL, label="ill", max_coverage=3))
+    with pytest.raises(InputError, match=r"'max_coverage' is given twice"):
+        discover(TABLE, ILL, max_coverage=3, constraints={"max_coverage": 2})
 
 
 def test_limits_in_words():

@@ -59,6 +59,7 @@ def top_rules(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -84,8 +85,8 @@ def top_rules(
         the others are its `equivalents`. `"conditions"`: they have different conditions.
     max_equivalents : int
         How many equivalents of a rule are listed at most.
-    max_depth, w, structure, groups, label, objective, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, w, structure, groups, label, objective, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, and what they are worth, as in `discover`. A ratio (precision, a mean
         without a threshold) gives no order of many rules and is refused.
     time_limit, n_jobs, memory_limit, budget
@@ -109,7 +110,8 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
@@ -141,6 +143,7 @@ def diverse_rules(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -191,7 +194,8 @@ def diverse_rules(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
@@ -220,6 +224,7 @@ def rashomon_set(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -269,7 +274,8 @@ def rashomon_set(
         rows = _within("within_rows", within_rows, math.inf)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     return collect_set(_searcher(problem), clock, share, rows, limit)

@@ -300,6 +300,7 @@ def significant_rules(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -328,8 +329,8 @@ def significant_rules(
         The largest number of rules to list.
     strata, seed, weights_follow
         As in `permutation_test`.
-    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, w, structure, groups, label, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, as in `discover`.
     objective : str or Objective
         "vi", "coverage", or an objective whose values are sums over rows: `Money`, `Uplift`,
@@ -367,7 +368,8 @@ there are no others.
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     _check(problem)

@@ -153,6 +153,7 @@ def worth_path(
     groups: Groups | None = None,
     label: Any = None,
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     roles: Mapping[str, str] | Plan | None = None,
@@ -180,7 +181,8 @@ def worth_path(
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
     objective : Mean, Money, Uplift or Survival
-    max_depth, structure, groups, label, min_coverage, constraints, sample_weight, roles, missing
+    max_depth, structure, groups, label, min_coverage, max_coverage, constraints, sample_weight, \
+roles, missing
         What rules there are, as in `discover`.
     engine, time_limit, n_jobs, memory_limit, budget
         As in `discover`; limits are for all searches together.
@@ -203,7 +205,7 @@ def worth_path(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     asked = resolve_constraints(constraints).min_coverage or min_coverage
