@@ -1,8 +1,8 @@
 """pysubgroup on tables in files: the best subgroup of its own selectors, and the time.
 
 Reads one JSON object a line: {"data": path of a CSV file, "target", "label", "measure", "depth",
-"bins"}, answers with {"value" as the package has it, "rule", "covered" (rows), "seconds"}. Where the
-target is a number, the measure is "numeric", and there is no label.
+"bins"}, answers with {"value" as the package has it, "rule", "covered" (rows), "seconds"}.
+Where the target is a number, the measure is "numeric", and there is no label.
 """
 
 from __future__ import annotations
