@@ -47,6 +47,7 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.significant import SignificantRules, significant_rules
     from opdt.analysis.stability import Stability, stability
     from opdt.analysis.worth_path import WorthPath, worth_path
+    from opdt.certificates import Certificate, certify
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
@@ -66,6 +67,7 @@ __all__ = [
     "VI",
     "BSCCARTEngine",
     "Budget",
+    "Certificate",
     "Claim",
     "Condition",
     "Constraints",
@@ -121,6 +123,7 @@ __all__ = [
     "__version__",
     "baselines",
     "boruta_groups",
+    "certify",
     "claim",
     "correlation_groups",
     "coverage_path",
@@ -151,6 +154,7 @@ __all__ = [
 # scikit-learn and Numba take most of a second to import, so they wait until they are asked for.
 _LATER = {
     "BSCCARTEngine": "opdt.engines.bsccart",
+    "Certificate": "opdt.certificates",
     "Claim": "opdt.analysis.claims",
     "DemandPath": "opdt.analysis.demands",
     "ExhaustiveEngine": "opdt.engines.exhaustive",
@@ -171,6 +175,7 @@ _LATER = {
     "WeightPath": "opdt.analysis.path",
     "WorthPath": "opdt.analysis.worth_path",
     "boruta_groups": "opdt.analysis.groups",
+    "certify": "opdt.certificates",
     "claim": "opdt.analysis.claims",
     "correlation_groups": "opdt.analysis.groups",
     "coverage_path": "opdt.analysis.demands",

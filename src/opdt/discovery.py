@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
@@ -11,7 +12,7 @@ from typing import Any
 from opdt.arguments import start_clock
 from opdt.engines import Engine, get_engine
 from opdt.engines.best import solve_problem
-from opdt.errors import UnsupportedProblem
+from opdt.errors import OpdtWarning, UnsupportedProblem
 from opdt.objectives import Objective
 from opdt.objectives.measures import measure_named
 from opdt.problem import Constraints, Problem
@@ -51,6 +52,7 @@ def discover(
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
     budget: Budget | Clock | None = None,
+    certificate: str | PathLike[str] | None = None,
 ) -> Solution:
     """The best rule of a table, with what is proven about it.
 
@@ -112,6 +114,9 @@ def discover(
         what the whole process may hold. A single file is then read in pieces as well.
     budget : Budget, optional
         Further limits and a progress callback; `time_limit` and `n_jobs` then belong in it.
+    certificate : path, optional
+        Write the proof to this file, where [`opdt verify`](certificates.md) checks it. It takes its
+        own time after the search. A search that was stopped gets a certificate of its bound.
 
     Returns
     -------
@@ -138,6 +143,10 @@ def discover(
             )
         from opdt.scale.front import discover_partitioned
 
+        if certificate is not None:
+            raise UnsupportedProblem(
+                "'certificate' needs the whole table in memory: the checker counts all rows again."
+            )
         best_in, w = resolve_objective(objective, w)
         if isinstance(best_in, str) and measure_named(best_in) is not None:
             raise UnsupportedProblem(
@@ -167,6 +176,13 @@ def discover(
             clock=clock,
         )  # fmt: skip
     except LimitReached as stop:
+        if certificate is not None:
+            warnings.warn(
+                f"no certificate is written: the {stop.reason} ended the run before the rows "
+                "were read.",
+                OpdtWarning,
+                stacklevel=2,
+            )
         demands = resolve_demands(objective, constraints, min_coverage, min_precision, max_coverage)
         best_in, _ = resolve_objective(objective)
         return Solution.unfinished(
@@ -177,8 +193,16 @@ def discover(
             engine=chosen.name,
             objective=best_in,
         )
+    if certificate is not None:
+        from opdt.certificates import certify
+        from opdt.certificates.claims import TARGET, check_certifiable
+
+        check_certifiable(problem)  # before the search, which may take long
     plan = problem.noted(problem.table.plan)
-    return replace(solve_problem(problem, chosen, clock), plan=plan)
+    solution = replace(solve_problem(problem, chosen, clock), plan=plan)
+    if certificate is not None:
+        certify(problem, solution, target=y if isinstance(y, str) else TARGET).save(certificate)
+    return solution
 
 
 def _most(objective: str | Objective, n_rows: int, sample_weight: Any) -> float:

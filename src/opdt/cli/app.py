@@ -23,6 +23,7 @@ from opdt.cli.reproduce import reproduce
 from opdt.cli.significance import significance
 from opdt.cli.structure import structure
 from opdt.cli.studio import studio
+from opdt.cli.verify import verify
 
 app = typer.Typer(
     name="opdt",
@@ -46,6 +47,7 @@ app.command(
         "opdt fit patients.parquet --target outcome --label ill --depth 3 --w 5",
         "opdt fit patients.csv --target outcome --structure cat,num --json rule.json",
         "opdt fit 'claims/*.parquet' --target fraud --memory-limit 2GB",
+        "opdt fit patients.csv --target outcome --certificate rule.cert",
     )
 )(fit)
 app.command(
@@ -73,6 +75,11 @@ app.command(
         "opdt export rule.json --to pmml -o rule.pmml",
     )
 )(export)
+app.command(
+    epilog=examples(
+        "opdt verify rule.cert patients.csv",
+    )
+)(verify)
 app.command(
     epilog=examples(
         "opdt alternatives patients.csv --target outcome --within 1%",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from opdt.solution import Solution
     from opdt.table import Table
 
+_RUN = ("time_limit", "n_jobs", "bar", "engine", "device")  # how, and not what, to search
+
 
 @spread
 def fit(
@@ -32,6 +34,7 @@ def fit(
     memory_limit: opt.MemoryLimit = None,
     dask: opt.DaskAddress = None,
     json_out: opt.JsonOut = None,
+    certificate: opt.CertificateOut = None,
     verbose: opt.Verbose = False,
 ) -> int:
     """Find the best rule of a table and say what is proven about it.
@@ -48,12 +51,15 @@ def fit(
     from opdt.cli.pieces import in_pieces
     from opdt.cli.solve import exit_code
     from opdt.cli.source import STDIN
+    from opdt.errors import InputError
 
     only_json = json_out is not None and str(json_out) == STDIN
     if json_out is not None and not only_json:
         for path in data:
             check_output("--json", json_out, path)
-    asked = _Asked(aim.target_of(target, "fit"), aim, rule, columns, text, dask)
+    if certificate is not None:
+        check_output("--certificate", certificate, data[0])
+    asked = _Asked(aim.target_of(target, "fit"), aim, rule, columns, text, dask, certificate)
     settings: dict[str, Any] = {
         **run.limits,
         "max_depth": depth,
@@ -62,6 +68,11 @@ def fit(
         "engine": engine,
     }
     pieces = in_pieces(data, memory_limit, dask)
+    if pieces and certificate is not None:
+        raise InputError(
+            "'--certificate' needs the whole table in memory: give one file, without "
+            "'--memory-limit' and '--dask'."
+        )
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
         if pieces:
             settings["memory_limit"] = memory_limit
@@ -89,6 +100,7 @@ class _Asked(NamedTuple):
     columns: ColumnOptions
     text: TextOptions
     dask: str | None
+    certificate: Path | None
 
 
 def _show(
@@ -110,6 +122,7 @@ def _show(
 
 def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[Solution, Table]:
     """The solution of a file in memory, and its table."""
+    from opdt.certificates.claims import check_certifiable
     from opdt.cli.solve import solve
     from opdt.cli.source import open_data
     from opdt.solution import Budget
@@ -123,14 +136,34 @@ def _fit_table(data: str, asked: _Asked, settings: Mapping[str, Any]) -> tuple[S
     if own is not None:
         problem = asked.aim.problem(source, asked.target, table, asked.rule, settings["max_depth"])
         run = {name: settings[name] for name in ("n_jobs", "bar", "engine")}
+        if asked.certificate is not None:
+            check_certifiable(problem)
         return solve(problem, time_limit=left, **run), problem.table
-    solution = solve(
-        table,
-        label=asked.aim.of_table(table),
-        constraints=asked.rule.demands(table.names),
-        **{**settings, "time_limit": left},
-    )
-    return solution, table
+    wanted = {
+        **settings,
+        "time_limit": left,
+        "label": asked.aim.of_table(table),
+        "constraints": asked.rule.demands(table.names),
+    }
+    if asked.certificate is not None:
+        return _certify(table, asked, wanted), table
+    return solve(table, **wanted), table
+
+
+def _certify(table: Table, asked: _Asked, settings: dict[str, Any]) -> Solution:
+    """The solution of a table, after its certificate is written."""
+    from opdt.certificates import certify
+    from opdt.certificates.claims import check_certifiable
+    from opdt.cli.solve import solve
+    from opdt.problem import Problem
+
+    assert asked.certificate is not None
+    run = {name: settings.pop(name) for name in _RUN if name in settings}
+    problem = Problem.of(table, **settings)
+    check_certifiable(problem)
+    solution = solve(problem, **run)
+    certify(problem, solution, target=str(asked.target)).save(asked.certificate)
+    return solution
 
 
 def _fit_pieces(

@@ -195,6 +195,14 @@ JsonOut = Annotated[
         "--json", metavar="FILE", help="Write the result as JSON; '-' prints nothing else."
     ),
 ]
+CertificateOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Write the proof, for 'opdt verify' to check on the same data.",
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print the result alone: no numbers, notes or bar.")
 ]

@@ -38,6 +38,7 @@ def report(
     permutations: Annotated[
         int, typer.Option(metavar="N", help="Test against chance with so many permutations.")
     ] = 0,
+    certificate: opt.CertificateOut = None,
     depth: opt.Depth = None,
     aim: Aim,
     rule: RuleOptions,
@@ -46,14 +47,19 @@ def report(
     run: RunOptions,
 ) -> int:
     """Find the best rule and write a page about it, for those who must decide on it."""
+    from opdt.certificates import certify
+    from opdt.certificates.claims import check_certifiable
     from opdt.cli.console import notes, show_columns, stderr, working
     from opdt.cli.files import check_output
     from opdt.cli.solve import exit_code, solve
     from opdt.cli.source import roles_of
+    from opdt.problem import Problem
     from opdt.report import report as make_report
     from opdt.table import open_source
 
     check_output("--out", out, data)
+    if certificate is not None:
+        check_output("--certificate", certificate, data)
     target = aim.target_of(target, "report")
     what = "The best rule" if target is None else f"The best rule for {target}"
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
@@ -66,10 +72,14 @@ def report(
             "constraints": rule.demands(rows.table.names),
         }
         if aim.own is None:
-            solution = solve(rows.table, **run.limits, **settings)
+            problem = Problem.of(rows.table, **settings)
         else:
             problem = aim.problem(rows.source, target, rows.table, rule, depth)
-            solution = solve(problem, **run.limits)
+        if certificate is not None:
+            check_certifiable(problem)
+        solution = solve(problem, **run.limits)
+        if certificate is not None:
+            certify(problem, solution, target=str(target)).save(certificate)
         tested = () if rows.unseen is None else (open_source(rows.unseen), target)
         with working("other prices, tests and pictures …", shown=not run.quiet):
             page = make_report(
@@ -80,6 +90,7 @@ def report(
                 title=title or f"{what} in {os.path.basename(data)}",
                 permutations=permutations,
                 settings={**settings, "roles": roles_of(rows.source.names, columns.role)},
+                certificate=certificate,
             )
     page.save(out)
     if not run.quiet:

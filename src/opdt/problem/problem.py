@@ -501,14 +501,14 @@ min_precision, constraints, sample_weight, roles, missing
     def fits(self, chain: Chain, conditions: Conditions) -> bool:
         """Whether the chain's levels can apply exactly these simplified conditions.
 
-        Every condition takes a level of its own (or two, see `_spellings`); a level that is left
+        Every condition takes a level of its own (or two, see `spellings`); a level that is left
         over must be one that may be vacuous, or must find something to repeat: a condition that
         the rule implies.
         """
 
         def idle(level: Level) -> bool:
             return level.vacuous or any(
-                self.admits(level, filler) for filler in self._implied(conditions)
+                self.admits(level, filler) for filler in self.implied(conditions)
             )
 
         def place(wanted: Conditions, free: Chain) -> bool:
@@ -519,10 +519,10 @@ min_precision, constraints, sample_weight, roles, missing
                 for at, level in enumerate(free)
             )
 
-        spellings = product(*map(self._spellings, conditions))
-        return any(place(sum(each, ()), chain) for each in spellings)
+        every = product(*map(self.spellings, conditions))
+        return any(place(sum(each, ()), chain) for each in every)
 
-    def _spellings(self, condition: CodedCondition) -> Iterator[Conditions]:
+    def spellings(self, condition: CodedCondition) -> Iterator[Conditions]:
         """The ways in which levels can say a condition: as it is, or as two that simplify to it.
 
         A left branch has no `==`, but two subsets that share a single level say the same.
@@ -538,7 +538,7 @@ min_precision, constraints, sample_weight, roles, missing
                     for other in others[:2]
                 )
 
-    def _implied(self, conditions: Conditions) -> Iterator[CodedCondition]:
+    def implied(self, conditions: Conditions) -> Iterator[CodedCondition]:
         """Conditions that a level may apply without changing the conjunction."""
         for condition in conditions:
             yield condition

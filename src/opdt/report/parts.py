@@ -17,11 +17,14 @@ from opdt.problem.arguments import resolve_demands
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.rules import Rule, RuleList, RuleSet
 from opdt.solution import Solution
-from opdt.table import Table
+from opdt.table import Source, Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from opdt.analysis.path import Segment
     from opdt.analysis.permutation import PermutationTest
+    from opdt.certificates import Certificate
     from opdt.report.report import Subject
     from opdt.report.rows import ReportRows
 
@@ -86,6 +89,24 @@ def claims_of(
         "claims": [found.may],
         "not_claims": [found.may_not],
         "verdict": None if found.verdict is None else found.verdict.to_dict(),
+    }
+
+
+def verified(certificate: Certificate | str | Path, source: Source, y: Any) -> dict[str, str]:
+    """What the independent checker says about a certificate on these rows, and its file."""
+    from opdt.certificates import Certificate, read_source
+    from opdt.verify import VERSION, Rejected
+
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.load(certificate)
+    try:
+        said = certificate.check(read_source(certificate, source, y))
+    except Rejected as error:
+        raise InputError(f"the certificate does not hold for these rows: {error}") from None
+    return {
+        "said": said.removeprefix("verified: "),
+        "checker": f"opdt-verify, format {VERSION}",
+        "file": base64.b64encode(certificate.to_bytes()).decode(),
     }
 
 

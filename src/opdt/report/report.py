@@ -17,7 +17,7 @@ from opdt.report.content import wrong_rows
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.metrics import RuleReport, rule_report
 from opdt.report.page import render
-from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures_of
+from opdt.report.parts import asked, claims_of, exports_of, path_lines, pictures_of, verified
 from opdt.report.rows import ReportRows, data_of, made_by, parts_of, sentence
 from opdt.report.several import rules_of, several_context
 from opdt.report.text import proof, rule_lines
@@ -29,6 +29,7 @@ from opdt.table import Table, open_source
 
 if TYPE_CHECKING:
     from opdt.analysis.permutation import PermutationTest
+    from opdt.certificates import Certificate
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def report(
     rows: int = 50,
     settings: Mapping[str, Any] | None = None,
     test: PermutationTest | None = None,
+    certificate: Certificate | str | Path | None = None,
 ) -> Report:
     """A page about a rule: what it says, what is proven, what it does, where it fails.
 
@@ -108,6 +110,9 @@ def report(
         price of an error is taken to be 10, and other prices are left out.
     test : PermutationTest, optional
         One that was made of the same search, in the place of `permutations`.
+    certificate : Certificate or path, optional
+        The proof that `discover(certificate=)` wrote. The independent checker goes through it on
+        these rows; the page says so and carries the file. One that fails is an `InputError`.
 
     Returns
     -------
@@ -148,6 +153,7 @@ def report(
         "path": None,
         "worth_stages": [],
         "exports": [],
+        "verified": None if certificate is None else verified(certificate, source, y),
     }
     if subject.rule is None:
         return Report(context)

@@ -74,6 +74,7 @@ def several_context(
         "settings": asked(settings, None),
         "structure": None if settings.get("structure") is None else str(settings["structure"]),
         "path": None,
+        "verified": None,
         "exports": exports_of(rules),
     }
 
