@@ -7,6 +7,9 @@ Java. Both look for the best rule of two conditions for the rarer class. pysubgr
 intervals between quantiles of numeric columns (`--bins`, 5 is its default), opdt every threshold.
 RuleKit grows rules for WRAcc greedily; the best of its rules counts. All values are computed again
 here, from the rows that are covered.
+
+With `--numeric` the targets are numbers: the sum of (y - mean of y) over the covered rows, which is
+pysubgroup's standard quality for numeric targets.
 """
 
 from __future__ import annotations
@@ -23,10 +26,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdt import datasets, discover
+from opdt import Mean, datasets, discover
 from opdt.objectives.measures import ClassTotals, measure_named
 
 RIVALS = Path(__file__).parent / "rivals"
+# Columns of the datasets that are numbers somebody would ask about.
+NUMBERS = (
+    ("diabetes", "progression"),  # that of scikit-learn
+    ("german", "credit_amount"),
+    ("heart_disease", "max_heart_rate"),
+    ("heart_failure", "ejection_fraction"),
+    ("pima", "glucose"),
+)
 
 
 class Rival:
@@ -54,9 +65,13 @@ def main() -> None:
     parser.add_argument("--bins", default="5", help="cuts of numeric columns, apart by commas")
     parser.add_argument("--measures", default="wracc,chi2")
     parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--numeric", action="store_true", help="numbers as targets")
     asked = parser.parse_args()
     bins = [int(number) for number in asked.bins.split(",")]
     subgroups = Rival(asked.python, "run_pysubgroup.py")
+    if asked.numeric:
+        compare_numbers(subgroups, bins, asked.depth)
+        return
     grown = Rival(asked.python, "run_rulekit.py")
     titles = [*(f"pysubgroup, {n} bins" for n in bins), "RuleKit"]
     print("| dataset | measure | opdt | s |", " | ".join(f"{t} | s" for t in titles), "|")
@@ -87,6 +102,43 @@ def main() -> None:
                     cells += [f"{other['seconds']:.2f}"]
                 cells += _grown(grown, question, y == label)
                 print("|", " | ".join([name, measure, *cells]), "|", flush=True)
+
+
+def compare_numbers(rival: Rival, bins: list[int], depth: int) -> None:
+    """Print one row for each numeric target."""
+    titles = [f"pysubgroup, {n} bins" for n in bins]
+    print("| dataset | target | opdt | s |", " | ".join(f"{t} | s" for t in titles), "|")
+    print("|---|---|---|---|" + "---|---|" * len(titles))
+    for name, target in NUMBERS:
+        frame = _numbers_of(name, target)
+        y = frame[target].to_numpy(float)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "data.csv"
+            frame.to_csv(path, index=False)
+            frame = pd.read_csv(path, keep_default_na=False)  # the same columns for all
+            goal = Mean(threshold=float(y.mean()))
+            discover(frame, target, objective=goal, max_depth=depth)
+            started = time.perf_counter()
+            found = discover(frame, target, objective=goal, max_depth=depth)
+            seconds = time.perf_counter() - started
+            cells = [f"{found.value:,.1f} ({found.status})", f"{seconds:.2f}"]
+            for number in bins:
+                other = rival.ask(
+                    data=str(path), target=target, measure="numeric", depth=depth, bins=number
+                )
+                value = float((y - y.mean())[other["covered"]].sum())
+                cells += [f"{value:,.1f}", f"{other['seconds']:.2f}"]
+        print("|", " | ".join([name, target, *cells]), "|", flush=True)
+
+
+def _numbers_of(name: str, target: str) -> pd.DataFrame:
+    """A table with a numeric target among its columns."""
+    if name != "diabetes":
+        return datasets.load(name).X
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(as_frame=True, scaled=False)
+    return data.data.assign(**{target: data.target})
 
 
 def _grown(rival: Rival, question: dict[str, Any], right: np.ndarray) -> list[str]:

@@ -41,6 +41,7 @@ def discover(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -90,7 +91,7 @@ def discover(
         "f1", "f2", … , "wracc", "youden", "chi2", "gini", "mcc", "odds_ratio", or "lift" among
         rules of at least `min_coverage` (see [measures](guides/measures.md)). Or an object
         that says what a covered row is worth, such as `VI(w=5)`.
-    min_coverage, min_precision : float, optional
+    min_coverage, max_coverage, min_precision : float, optional
         The same as in `constraints`. The most precise rule covers at least 5 % of the rows where
         nothing else is said.
     constraints : Constraints or mapping of its arguments, optional
@@ -155,12 +156,12 @@ def discover(
                 "'certificate' needs the whole table in memory: the checker counts all rows again."
             )
         best_in, w = resolve_objective(objective, w)
-        if not isinstance(best_in, str) or measure_named(best_in) is not None:
+        if isinstance(best_in, str) and measure_named(best_in) is not None:
             raise UnsupportedProblem(
                 f"objective {best_in!r} needs the whole table in memory; for partitions there are "
-                "'vi', 'precision' and 'coverage'."
+                "'vi', 'precision', 'coverage', Money, and Mean with a threshold."
             )
-        demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+        demands = resolve_demands(objective, constraints, min_coverage, min_precision, max_coverage)
         if demands.sums_rows:
             raise UnsupportedProblem(
                 "'max_coverage', 'segments' and 'parities' need the whole table in memory; leave "
@@ -177,7 +178,8 @@ def discover(
             clock.check()
         problem = build_problem(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-            objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+            objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+            min_precision=min_precision,
             constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
             clock=clock,
         )  # fmt: skip
@@ -189,7 +191,7 @@ def discover(
                 OpdtWarning,
                 stacklevel=2,
             )
-        demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+        demands = resolve_demands(objective, constraints, min_coverage, min_precision, max_coverage)
         best_in, _ = resolve_objective(objective)
         return Solution.unfinished(
             may_be_empty=demands.min_coverage == 0,

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import enumeration as plain
 from naive import Naive
-from opdt import significant_rules
+from opdt import Mean, Money, Parity, Survival, Uplift, significant_rules
 from opdt.analysis.permutation import permutation_test
 from opdt.analysis.shuffling import Shuffler
 from opdt.analysis.significant import adjusted_p, allowed_hits
 from opdt.engines import get_engine
-from opdt.errors import InputError, UnsupportedProblem
-from opdt.problem import Problem
+from opdt.errors import InputError
+from opdt.problem import Constraints, Problem
 from opdt.rules import Rule
 from opdt.rules.rule_json import rule_from_dict
 from opdt.solution import Budget, StopReason
@@ -137,6 +138,78 @@ def test_a_limit_leaves_fewer_permutations_and_stays_valid():
     assert not found.complete
 
 
+def by_enumeration(problem: Problem, alpha: float, n: int, seed: int) -> dict[frozenset, float]:
+    """The rows of the significant rules and their p-values, over the rows of all rules."""
+    columns = {
+        column.name: [None if code < 0 else column.values.tolist()[code] for code in column.codes]
+        for column in problem.table.columns
+    }
+    covers = [sorted(rows) for rows in plain.rules(columns, 2)]
+
+    def within(some: Problem) -> list[tuple[list[int], int]]:
+        gains, out = some.objective.gains(0), []
+        for rows in covers:
+            fires = np.zeros(some.table.n_rows, bool)
+            fires[rows] = True
+            if all(limit.holds(fires) for limit in some.row_limits(0)):
+                out.append((rows, int(gains[rows].sum())))
+        return out
+
+    shuffler = Shuffler.of(problem, seed, None, None)
+    maxima = [
+        max([0, *(gain for _, gain in within(problem.with_objective(shuffler.objective(index))))])
+        for index in range(n)
+    ]
+    found = {}
+    for rows, gain in within(problem):
+        p = (1 + sum(most >= gain for most in maxima)) / (1 + n)
+        if gain > 0 and p <= alpha:
+            found[frozenset(rows)] = p
+    return found
+
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "no limit": {},
+    "a budget": {"max_coverage": 12},
+    "parity": {"parities": [Parity("c", max_difference=0.2)]},
+}
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("kind", ["money", "mean", "uplift", "survival"])
+def test_the_list_is_complete_for_every_objective(kind, limits):
+    X, y = table(1, n_rows=70)
+    rng = np.random.default_rng(5)
+    ill = np.array(y) == "ill"
+    X |= {"amount": rng.integers(1, 9, 70), "treated": rng.integers(0, 2, 70)}
+    X |= {"score": np.where(ill, 3, 1) * X["treated"] + rng.integers(0, 3, 70)}
+    X |= {"time": rng.integers(1, 30, 70), "event": rng.integers(0, 2, 70) | ill}
+    objective = {
+        "money": Money(benefit="amount", cost=2),
+        "mean": Mean(threshold=4),
+        "uplift": Uplift(treatment="treated", outcome="score", propensity=0.5, cost=1),
+        "survival": Survival(time="time", event="event"),
+    }[kind]
+    used = ["a", "c", *objective.columns.values()]
+    target = {"money": y, "mean": X["amount"] + 4 * ill}.get(kind)
+    problem = Problem.of(
+        {name: X[name] for name in used}, target, objective=objective, max_depth=2,
+        label="ill" if kind == "money" else None, constraints=Constraints(**LIMITS[limits]),
+    )  # fmt: skip
+    found = significant_rules(problem, alpha=0.1, n_permutations=29, seed=3, n_jobs=1)
+    slow = by_enumeration(problem, 0.1, 29, 3)
+    listed = {
+        frozenset(np.flatnonzero(each.rule.covers(X)).tolist()): p
+        for each, p in zip(found, found.p_values, strict=True)
+    }
+    assert listed == slow
+    assert len(listed) == len(found)
+    assert found.complete
+    if slow:
+        assert objective.words.name in str(found)
+        assert ("errors" in found.columns()) == (kind == "money")
+
+
 def test_levels_and_hits():
     assert allowed_hits(0.05, 19) == 0
     assert allowed_hits(0.05, 18) == -1
@@ -150,9 +223,11 @@ def test_bad_arguments_get_a_sentence():
     X, y = table(0)
     with pytest.raises(InputError, match=r"'n_permutations' is 10, with which no p-value is 0.05"):
         significant_rules(X, y, n_permutations=10)
-    with pytest.raises(InputError, match=r"'objective' must be 'vi' or 'coverage', got 'f1'"):
+    with pytest.raises(InputError, match=r"a sum over their rows, which 'f1' is not"):
         significant_rules(X, y, objective="f1")
-    with pytest.raises(UnsupportedProblem, match=r"lists of rules do not take 'max_coverage'"):
-        significant_rules(X, y, constraints={"max_coverage": 3})
+    with pytest.raises(InputError, match=r"Mean\(\) asks for the best mean; give it a threshold"):
+        significant_rules(X, X["a"], objective=Mean(), min_coverage=5)
+    with pytest.raises(InputError, match=r"were given row by row; build it with an objective"):
+        significant_rules(Problem.of(X, y).with_gains(X["a"]))
     with pytest.raises(InputError, match=r"'alpha'"):
         significant_rules(X, y, alpha=2)

@@ -53,6 +53,38 @@ def test_the_highest_mean_and_the_largest_sum_are_found(opdt):
 
 
 @pytest.mark.usefixtures("claims")
+def test_files_in_pieces_give_the_same_rule(opdt, folder):
+    lines = (folder / "claims.csv").read_text().splitlines()
+    for name, rows in (("a.csv", lines[1:20]), ("b.csv", lines[20:])):
+        (folder / name).write_text("\n".join([lines[0], *rows]) + "\n")
+    asked = ("--target", "fraud", *MONEY, "--label", "yes", "--depth", "1", "--quiet")
+    whole, pieces = opdt("fit", "claims.csv", *asked), opdt("fit", "a.csv", "b.csv", *asked)
+    assert pieces.exit_code == 0, pieces.stderr
+    assert pieces.stdout == whole.stdout
+    shown = opdt("fit", "a.csv", "b.csv", *asked[:-1])
+    assert "of 60 rows" in shown.stdout
+
+
+@pytest.mark.usefixtures("claims")
+def test_a_rule_is_explained_in_the_words_of_its_objective(opdt):
+    assert opdt("fit", *DAYS, "--threshold", "4", "--quiet", "--json", "r.json").exit_code == 0
+    assert "then the number is high." in opdt("explain", "r.json").stdout.replace("\n", " ")
+    written = opdt("export", "r.json", "--to", "english").stdout.replace("\n", " ")
+    assert "then the number is high." in written
+
+
+@pytest.mark.usefixtures("claims")
+def test_every_significant_rule_of_an_objective_is_listed(opdt, folder):
+    asked = ("--threshold", "4", "--all", "--permutations", "19", "--json", "s.json")
+    listed = opdt("test", *DAYS, *asked)
+    assert listed.exit_code == 0, listed.stderr
+    assert "significant at 0.05 (sum of (y - 4) above" in listed.stdout
+    said = json.loads((folder / "s.json").read_text())
+    assert said["complete"]
+    assert said["rules"]
+
+
+@pytest.mark.usefixtures("claims")
 def test_other_commands_know_the_objectives(opdt, folder):
     listed = opdt("alternatives", *DAYS, "--threshold", "4", "--limit", "3", "--json", "a.json")
     assert "sum of (y - 4)" in listed.stdout

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from export_cases import cases
+from opdt import Mean, Money, Survival, Uplift
 from opdt.rules import Condition, Rule, RuleList, RuleSet
 
 AGE, SMOKES = Condition("age", ">=", 40), Condition("smoker", "==", "yes")
@@ -131,3 +132,13 @@ def test_latex_takes_nothing_in_a_name_for_a_command():
         r"\textbf{if} & 50\%\_\$x\textasciicircum{}2\$ \& \{\#1\}\textasciitilde{}"
         r"\textbackslash{}end $\in$ \{`\textless{}b\textgreater{}', `a'\} \\"
     )
+
+
+def test_what_follows_may_be_said_in_other_words():
+    rule = Rule([Condition("age", ">=", 40)], "treat")
+    assert rule.to_english("treat") == "If age is at least 40, then treat."
+    assert Uplift(treatment="t", outcome="y").then() == "treat"
+    assert Survival(time="t", event="e", direction="low").then() == "the risk is low"
+    assert Mean(threshold=3).then() == "the number is high"
+    assert Mean(direction="low").then("length of\nstay") == "“length of\\nstay” is low"
+    assert Money(benefit=1, cost=1).then("y") is None

@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opdt.analysis.overlaps import check_overlap, find_diverse
-from opdt.analysis.ranking import Alternative, Alternatives, rank_rules
+from opdt.analysis.ranking import Alternative, Alternatives, check_listed, rank_rules
 from opdt.analysis.rashomon import RashomonSet, collect_set
 from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.arguments import start_clock
 from opdt.checks import check_choice, check_int, check_number, is_finite
-from opdt.engines.measures import is_measured
-from opdt.errors import InputError
-from opdt.objectives import Objective
 from opdt.objectives.gains import as_written
 from opdt.problem import CodedRule, Constraints, Measure, Problem, RowGains
 from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
@@ -62,6 +59,7 @@ def top_rules(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -87,8 +85,8 @@ def top_rules(
         the others are its `equivalents`. `"conditions"`: they have different conditions.
     max_equivalents : int
         How many equivalents of a rule are listed at most.
-    max_depth, w, structure, groups, label, objective, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, w, structure, groups, label, objective, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, and what they are worth, as in `discover`. A ratio (precision, a mean
         without a threshold) gives no order of many rules and is refused.
     time_limit, n_jobs, memory_limit, budget
@@ -112,7 +110,8 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
@@ -144,6 +143,7 @@ def diverse_rules(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -194,7 +194,8 @@ def diverse_rules(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     searcher = _searcher(problem)
@@ -223,6 +224,7 @@ def rashomon_set(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -272,7 +274,8 @@ def rashomon_set(
         rows = _within("within_rows", within_rows, math.inf)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     return collect_set(_searcher(problem), clock, share, rows, limit)
@@ -281,22 +284,7 @@ def rashomon_set(
 def _searcher(problem: Problem) -> Searcher:
     from opdt.engines.search import Searcher
 
-    best_in = problem.best_in
-    if best_in == "precision":
-        raise InputError(
-            "rules are listed in the order of their VI, but the problem asks for the most precise "
-            "one; build it with the objective 'vi' or 'coverage'."
-        )
-    if is_measured(problem):
-        raise InputError(
-            f"rules are listed in the order of a sum over their rows, which {best_in!r} is not; "
-            "build the problem with the objective 'vi' or 'coverage'."
-        )
-    if isinstance(best_in, Objective) and best_in.needs_coverage:
-        raise InputError(
-            "rules are listed in the order of a sum over their rows, but "
-            f"{best_in!r} asks for the best {best_in.words.name}; give it a threshold."
-        )
+    check_listed(problem)
     return Searcher(problem)
 
 
@@ -340,7 +328,10 @@ def _equivalents(
     units = np.where(fires, 1, -size - 1).astype(np.int64)
     exact = RowGains(units, Fraction(1), (rule.label,), np.ones(len(fires), np.int64))
     # The limits on rows hold for these rows, as they do for the rule.
-    free = searcher.limited(min_coverage=0, min_precision=0.0, max_errors=None)
+    free = searcher.limited(
+        min_coverage=0, min_precision=0.0, max_errors=None, max_coverage=None, segments=(),
+        parities=(),
+    )  # fmt: skip
     found = free.list_rules(most + 1, least_gain=size, gains=exact, budget=clock)
     return [other for other, _ in found.rules() if other != rule], found.stopped_by
 

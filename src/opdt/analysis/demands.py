@@ -156,6 +156,7 @@ def precision_path(
     groups: Groups | None = None,
     label: Any = None,
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -176,8 +177,8 @@ def precision_path(
     coverages : sequence of float or int
         The least coverages: shares of the rows, or whole numbers of rows. Those below the
         `min_coverage` of the constraints count as that.
-    max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, structure, groups, label, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, as in `discover`.
     engine : str or Engine
         One that proves its answers.
@@ -205,7 +206,8 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     pricer = Pricer(problem, engine, clock)
@@ -230,6 +232,7 @@ def coverage_path(
     groups: Groups | None = None,
     label: Any = None,
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -271,7 +274,8 @@ def coverage_path(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     pricer = Pricer(problem, engine, clock)

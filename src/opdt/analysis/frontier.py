@@ -165,6 +165,7 @@ def pareto_frontier(
     groups: Groups | None = None,
     label: Any = None,
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -187,8 +188,8 @@ def pareto_frontier(
     limit : int, optional
         Stop when so many points are known, those of the weight path included, which are found
         first; then come the widest gaps.
-    max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, structure, groups, label, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, as in `discover`. Without a `label` a point is the best over all
         classes, and the rules may point to different ones.
     engine : str or Engine
@@ -217,7 +218,8 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     most = math.inf if limit is None else check_int("limit", limit)

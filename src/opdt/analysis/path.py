@@ -203,6 +203,7 @@ def weight_path(
     groups: Groups | None = None,
     label: Any = None,
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -222,8 +223,8 @@ def weight_path(
         The data, as `discover` takes them; or a `Problem` in the place of X.
     w_max : float
         The last price of interest; all prices from 1 to infinity by default.
-    max_depth, structure, groups, label, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, structure, groups, label, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, as in `discover`. Without a `label` the path is the best over all
         classes, and its rules may point to different ones.
     engine : str or Engine
@@ -258,7 +259,8 @@ sample_weight, roles, missing
     w_end = as_price("w_max", w_max, infinite=True)
     problem = Problem.of(
         X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
-        min_coverage=min_coverage, min_precision=min_precision,
+        min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     pricer = Pricer(problem, engine, clock)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from opdt.analysis.counts import Judged, frame_of, text_table
+from opdt.engines.measures import is_measured
+from opdt.errors import InputError
 from opdt.objectives import Objective, ObjectiveGains, TargetKind, words_of
 from opdt.objectives.words import plain
 from opdt.problem import CodedRule, Measure, Problem
@@ -128,24 +130,55 @@ def has_classes(objective: str | Objective) -> bool:
     return isinstance(objective, str) or objective.target is TargetKind.CLASSES
 
 
+def check_listed(problem: Problem) -> None:
+    """Refuse to list rules in the order of what is no sum over their rows."""
+    best_in = problem.best_in
+    if best_in == "precision":
+        raise InputError(
+            "rules are listed in the order of their VI, but the problem asks for the most precise "
+            "one; build it with the objective 'vi' or 'coverage'."
+        )
+    if is_measured(problem):
+        raise InputError(
+            f"rules are listed in the order of a sum over their rows, which {best_in!r} is not; "
+            "build the problem with the objective 'vi' or 'coverage'."
+        )
+    if isinstance(best_in, Objective) and best_in.needs_coverage:
+        raise InputError(
+            "rules are listed in the order of a sum over their rows, but "
+            f"{best_in!r} asks for the best {best_in.words.name}; give it a threshold."
+        )
+
+
 def list_rules(rules: Sequence[Alternative], objective: str | Objective = "vi") -> str:
     """The rules as a table in text."""
     if not rules:
         return "no rule"
-    name, classes = words_of(objective).name, has_classes(objective)
     shown = any(not math.isnan(each.overlap) for each in rules)
-    own = Alternative.TITLES if classes else ("covered", "per row", "coverage", "verdict", "rule")
+    name, *own = titles_of(objective)
     titles = ("rank", name, *(("overlap",) if shown else ()), *own)
     rows = []
     for each in rules:
         overlap = "–" if math.isnan(each.overlap) else f"{each.overlap:.2f}"
-        words = each.words()
-        if not classes:
-            covered, *_, coverage, verdict, rule = words
-            words = covered, plain(each.value / each.covered), coverage, verdict, rule
-        value = f"{each.value:.10g}"
+        value, *words = texts_of(each, objective)
         rows.append((str(each.rank), value, *((overlap,) if shown else ()), *words))
     return text_table(titles, rows)
+
+
+def titles_of(objective: str | Objective) -> tuple[str, ...]:
+    """What lists show of each rule."""
+    if has_classes(objective):
+        return words_of(objective).name, *Alternative.TITLES
+    return words_of(objective).name, "covered", "per row", "coverage", "verdict", "rule"
+
+
+def texts_of(rule: Alternative, objective: str | Objective) -> tuple[str, ...]:
+    """The texts under `titles_of`."""
+    value, words = f"{rule.value:.10g}", rule.words()
+    if has_classes(objective):
+        return value, *words
+    covered, *_, coverage, verdict, said = words
+    return value, covered, plain(rule.value / rule.covered), coverage, verdict, said
 
 
 def levels(rules: Sequence[Alternative]) -> list[str]:

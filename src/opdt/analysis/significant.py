@@ -30,14 +30,22 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from opdt.analysis.counts import frame_of, text_table
-from opdt.analysis.ranking import Alternative, rank_rules
+from opdt.analysis.ranking import (
+    Alternative,
+    check_listed,
+    has_classes,
+    numbers_of,
+    rank_rules,
+    texts_of,
+    titles_of,
+)
 from opdt.analysis.repeats import Repeats, Tell
 from opdt.analysis.shuffling import Shuffler
 from opdt.analysis.stability import RuleForm
 from opdt.arguments import start_clock
 from opdt.checks import check_choice, check_int, check_share
-from opdt.errors import InputError, UnsupportedProblem
-from opdt.objectives import words_of
+from opdt.errors import InputError
+from opdt.objectives import ObjectiveGains, words_of
 from opdt.objectives.gains import as_written
 from opdt.problem import CodedRule, Constraints, Measure, Problem, VolumeImpurity
 from opdt.problem.arguments import Groups, ObjectiveLike, StructureLike
@@ -201,9 +209,8 @@ class SignificantRules(Sequence[Alternative]):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rules by column: what every library makes a data frame of."""
-        names = ("rank", "value", "precision", "lift", "coverage", "covered", "errors")
         table: dict[str, list[Any]] = {"p_value": list(self.p_values)}
-        table |= {name: [getattr(each, name) for each in self.rules] for name in names}
+        table |= numbers_of(self.rules, self._problem.best_in)
         table["pattern"] = [number + 1 for _, _, number in self._listed]
         return table | {"rule": [str(each.rule) for each in self.rules]}
 
@@ -213,10 +220,11 @@ class SignificantRules(Sequence[Alternative]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
+        classes = has_classes(self._problem.best_in)
         rules = [
             {
-                "p_value": p, "value": each.value, "covered": each.covered, "errors": each.errors,
-                "rule": rule_to_dict(each.rule),
+                "p_value": p, "value": each.value, "covered": each.covered,
+                **({"errors": each.errors} if classes else {}), "rule": rule_to_dict(each.rule),
             }
             for p, each in zip(self.p_values, self.rules, strict=True)
         ]  # fmt: skip
@@ -260,13 +268,13 @@ class SignificantRules(Sequence[Alternative]):
     def __str__(self) -> str:
         if not len(self):
             return self.facts()
-        titles = ("p-value", "rules", words_of(self._problem.best_in).name, *Alternative.TITLES)
+        best_in = self._problem.best_in
+        titles = ("p-value", "rules", *titles_of(best_in))
         at = titles.index("verdict")
         rows = [
-            (format_p_value(each.p_value), f"{each.n_rules:,}", f"{each.best.value:.10g}",
-             *each.best.words())
+            (format_p_value(each.p_value), f"{each.n_rules:,}", *texts_of(each.best, best_in))
             for each in self.families[:SHOWN]
-        ]  # fmt: skip
+        ]
         drop = [titles[:at] + titles[at + 1 :], *(row[:at] + row[at + 1 :] for row in rows)]
         more = len(self.families) - SHOWN
         lines = [self.facts(), "By what they say but for thresholds, the best of each:", ""]
@@ -292,6 +300,7 @@ def significant_rules(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -320,12 +329,14 @@ def significant_rules(
         The largest number of rules to list.
     strata, seed, weights_follow
         As in `permutation_test`.
-    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, w, structure, groups, label, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, as in `discover`.
-    objective : str
-        "vi" or "coverage". At the price w = rows / rows of the other classes the VI is the WRAcc,
-        but for a factor.
+    objective : str or Objective
+        "vi", "coverage", or an objective whose values are sums over rows: `Money`, `Uplift`,
+        `Survival`, `Mean` with a threshold. Then it is what rows are worth that changes places, as
+        in `permutation_test`. At the price w = rows / rows of the other classes the VI is the
+        WRAcc, but for a factor.
     time_limit, n_jobs, memory_limit, budget
         Limits on everything together, as in `discover`.
     progress : callable, optional
@@ -357,7 +368,8 @@ there are no others.
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     _check(problem)
@@ -373,16 +385,11 @@ there are no others.
 
 
 def _check(problem: Problem) -> None:
-    if problem.best_in not in ("vi", "coverage") or not isinstance(
-        problem.objective, VolumeImpurity
-    ):
+    check_listed(problem)
+    if not isinstance(problem.objective, VolumeImpurity | ObjectiveGains):
         raise InputError(
-            "rules are listed by their gains, so 'objective' must be 'vi' or 'coverage', "
-            f"got {problem.best_in!r}."
-        )
-    if problem.constraints.sums_rows:
-        raise UnsupportedProblem(
-            "lists of rules do not take 'max_coverage', 'segments' or 'parities'; discover does."
+            "what rows are worth is shuffled, but the gains of this problem were given row by row; "
+            "build it with an objective, as Money(benefit=, cost=)."
         )
 
 
@@ -491,7 +498,7 @@ class MaximumSearch:
         gains = self._shuffler.objective(index)
         with self._lock:
             floor = self._top[0] if len(self._top) == self._wanted else None
-        if floor is not None:
+        if floor is not None and not self._problem.constraints.sums_rows:
             value = self._problem.value(floor)
             if self._searcher.reaches(value, gains, budget=budget) is False:
                 return None

@@ -192,6 +192,7 @@ def stability(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -214,8 +215,8 @@ def stability(
     ----------
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
-    max_depth, w, structure, groups, label, min_coverage, min_precision, constraints, \
-sample_weight, roles, missing
+    max_depth, w, structure, groups, label, min_coverage, max_coverage, min_precision, \
+constraints, sample_weight, roles, missing
         What rules there are, as in `discover`.
     engine, time_limit, n_jobs, memory_limit, budget
         As in `discover`. Time and threads
@@ -247,7 +248,8 @@ sample_weight, roles, missing
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+        min_precision=min_precision,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     checked = check_share("level", level)

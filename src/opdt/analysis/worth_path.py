@@ -153,6 +153,7 @@ def worth_path(
     groups: Groups | None = None,
     label: Any = None,
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     roles: Mapping[str, str] | Plan | None = None,
@@ -173,12 +174,15 @@ def worth_path(
     fewer rows of a higher risk. Scores and expectations of many digits are rounded so far that the
     path of the rounded ones is exact: on 100,000 rows to one part in 2**38 of their sum.
 
+    The path is the convex hull of all rules: one that is the best at no p is not on it.
+
     Parameters
     ----------
     X, y
         The data, as `discover` takes them; or a `Problem` in the place of X.
     objective : Mean, Money, Uplift or Survival
-    max_depth, structure, groups, label, min_coverage, constraints, sample_weight, roles, missing
+    max_depth, structure, groups, label, min_coverage, max_coverage, constraints, sample_weight, \
+roles, missing
         What rules there are, as in `discover`.
     engine, time_limit, n_jobs, memory_limit, budget
         As in `discover`; limits are for all searches together.
@@ -201,7 +205,7 @@ def worth_path(
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     problem = Problem.of(
         X, y, max_depth=max_depth, structure=structure, groups=groups, label=label,
-        objective=objective, min_coverage=min_coverage,
+        objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
         constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
     )  # fmt: skip
     asked = resolve_constraints(constraints).min_coverage or min_coverage
@@ -240,6 +244,7 @@ class WorthSearch:
         self._problem, self._gains, self._clock = problem, gains, clock
         self._solver = engine.many(problem)
         self._stopped = StopReason.FINISHED
+        self._known: list[WorthLine] = []  # from the best of which at its place a solve starts
         self._a, self._b, self._step, self.name = _parts(gains)
         a, b = self._a * gains.weights, self._b * gains.weights
         self._sums = a, b
@@ -298,7 +303,8 @@ class WorthSearch:
         self._stopped = self._clock.stop() or self._stopped
         if self._stopped is not StopReason.FINISHED:
             return None
-        found = self._solver.solve(self._at(p), budget=self._clock)
+        start = max(self._known, key=lambda line: line.at(p)).rule if self._known else None
+        found = self._solver.solve(self._at(p), budget=self._clock, start=start)
         if not found.status.is_proven:
             self._stopped = found.stopped_by
             return None
@@ -306,7 +312,8 @@ class WorthSearch:
             return WorthLine(0, 0, None) if self._problem.may_be_empty else None
         fires = self._cover(found.rule)
         a, b = (int(each[fires].sum()) for each in self._sums)
-        return WorthLine(a, b, found.rule)
+        self._known.append(WorthLine(a, b, found.rule))
+        return self._known[-1]
 
     def _at(self, p: Fraction) -> ObjectiveGains:
         worth = self._a * p.denominator - self._b * p.numerator

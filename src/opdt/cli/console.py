@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from opdt.errors import ColumnWarning, OpdtWarning
-from opdt.objectives import Objective, words_of
+from opdt.errors import ColumnWarning, InputError, OpdtWarning
+from opdt.objectives import Objective, read_objective, words_of
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.report.text import rule_lines, solution_facts
 from opdt.rules.rule_json import read_info
@@ -59,6 +59,20 @@ def recorded_verdict(file: Path) -> Text | None:
     if verdict is None:
         return None
     return Text(f"verdict when it was found: {visible(str(verdict))}", VERDICT_STYLE[verdict.level])
+
+
+def recorded_then(file: Path) -> str | None:
+    """What follows for covered rows, in words; None where the rule that a file holds names a class.
+
+    Whatever else stands there is no objective that this release knows.
+    """
+    said = read_info(file).get("objective")
+    if not isinstance(said, dict):
+        return None
+    try:
+        return read_objective(said).then()
+    except (InputError, TypeError):
+        return None
 
 
 def show_solution(

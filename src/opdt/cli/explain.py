@@ -43,7 +43,7 @@ def explain(
     text: TextOptions,
 ) -> None:
     """Say in plain words what a rule means and, with data, what each condition leaves."""
-    from opdt.cli.console import recorded_verdict, stdout
+    from opdt.cli.console import recorded_then, recorded_verdict, stdout
     from opdt.cli.source import open_data
     from opdt.errors import InputError
     from opdt.rules import Rule, read_rule
@@ -59,7 +59,7 @@ def explain(
         else:
             views = [_shares_of_rules(found, rows)]
     console = stdout()
-    console.print(found.to_english(), soft_wrap=True, style="bold")
+    console.print(found.to_english(recorded_then(rule)), soft_wrap=True, style="bold")
     verdict = recorded_verdict(rule)
     if verdict is not None:
         console.print(verdict, soft_wrap=True)

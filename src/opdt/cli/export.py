@@ -49,7 +49,7 @@ def export(
     text: TextOptions,
 ) -> None:
     """Write a rule as SQL, Python, pandas, polars, PMML, or for people; without --out print it."""
-    from opdt.cli.console import recorded_verdict, stderr
+    from opdt.cli.console import recorded_then, recorded_verdict, stderr
     from opdt.cli.files import check_output
     from opdt.cli.source import open_data
     from opdt.rules import read_rule
@@ -63,6 +63,8 @@ def export(
     if data is not None:
         types = column_types(open_data(data, text.marks))
     options = {} if default is None else {"default": _class(found, to, default)}
+    if to == "english":
+        options["then"] = recorded_then(rule)
     content = export_rule(found, to, dialect=dialect, types=types, **options).rstrip("\n")
     if out is None:
         typer.echo(content)

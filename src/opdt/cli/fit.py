@@ -70,11 +70,6 @@ def fit(
         "device": device,
     }
     pieces = in_pieces(data, memory_limit, dask)
-    if pieces and aim.own is not None:
-        raise InputError(
-            f"'--objective {aim.objective}' needs the whole table in memory: give one file, "
-            "without '--memory-limit' and '--dask'."
-        )
     if pieces and certificate is not None:
         raise InputError(
             "'--certificate' needs the whole table in memory: give one file, without "
@@ -179,7 +174,11 @@ def _fit_pieces(
     """The solution of files in pieces, and a table of their classes."""
     from opdt.cli.pieces import class_table, open_pieces
     from opdt.cli.solve import solve
+    from opdt.scale.worths import row_worth
 
+    own = asked.aim.own
+    if own is not None:
+        row_worth(own, asked.target, "")  # refuses objectives that need the whole table
     assert asked.target is not None
     wanted = asked.target, asked.columns.role, asked.columns.missing
     with open_pieces(data, *wanted, dask=asked.dask, written=asked.text.marks) as pieces:

@@ -16,6 +16,7 @@ from opdt.optional import require
 from opdt.problem.arguments import is_partitioned
 from opdt.solution import Solution
 from opdt.table import Plan, Table
+from opdt.table.labels import one_class
 
 if TYPE_CHECKING:  # what needs pyarrow is imported where there are pieces
     from opdt.scale import Passes
@@ -96,6 +97,8 @@ def class_table(solution: Solution) -> Table:
     seen: Passes = solution.details
     if not seen.classes:
         return Table((), np.zeros(0, np.int32), np.zeros(0))
+    if len(seen.classes) == 1:  # an objective that says what rows are worth
+        return Table((), *one_class(seen.classes[0], 1), weights=np.array(seen.weights))
     rows = {"class": list(range(len(seen.classes)))}
     return Table.build(
         rows, list(seen.classes), sample_weight=seen.weights, roles=Plan(), warn=False

@@ -70,7 +70,7 @@ def for_listing(aim: Aim) -> Aim:
     """The same aim, with the VI where nothing is said: lists are ordered by sums over rows."""
     from opdt.checks import check_choice
 
-    if aim.paper:
+    if aim.paper or aim.own is not None:
         return aim
     if aim.objective is not None:
         check_choice("--objective", aim.objective, ("vi", "coverage"))
@@ -111,7 +111,7 @@ def significance(
     Would other rows give the same rule? Draws the rows anew and searches.
     What does it do on rows that it has not seen? Holds some out.
 
-    With --all: which rules are more than chance? Lists every one of them, by VI.
+    With --all: which rules are more than chance? Lists every one of them, by VI or the objective.
     """
     from opdt.cli.console import notes, stderr
     from opdt.cli.files import check_output

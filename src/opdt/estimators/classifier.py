@@ -56,7 +56,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         that covers the most rows of its class of all that have at least `min_precision`; a
         measure such as "f1" (see [measures](guides/measures.md)); or an
         object for targets of classes, such as `Money(benefit="amount", cost=4)`.
-    min_coverage, min_precision : float, optional
+    min_coverage, max_coverage, min_precision : float, optional
         As in `opdt.discover`.
     class_weight : "balanced" or mapping of class to weight, optional
         Factors on the row weights; "balanced" lets all classes weigh the same.
@@ -108,6 +108,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         label: Any = None,
         objective: ObjectiveLike = "vi",
         min_coverage: float | None = None,
+        max_coverage: float | None = None,
         min_precision: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
@@ -126,6 +127,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.label = label
         self.objective = objective
         self.min_coverage = min_coverage
+        self.max_coverage = max_coverage
         self.min_precision = min_precision
         self.class_weight = class_weight
         self.constraints = constraints
@@ -187,6 +189,7 @@ class OPDTClassifier(OneRule, ClassifierMixin, BaseEstimator):  # type: ignore[m
             label=label,
             objective=self.objective,
             min_coverage=self.min_coverage,
+            max_coverage=self.max_coverage,
             min_precision=self.min_precision,
             constraints=self.constraints,
             roles=self.roles,

@@ -42,6 +42,8 @@ class OPDTRegressor(OneRule, RegressorMixin, BaseEstimator):  # type: ignore[mis
         See `opdt.Mean`.
     min_coverage : float, optional
         As in `opdt.discover`; 5 % of the rows without a threshold, if left out.
+    max_coverage : float, optional
+        As in `opdt.discover`.
     structure, groups, constraints, roles, missing, engine, time_limit, n_jobs, memory_limit
         As in `OPDTClassifier`.
 
@@ -70,6 +72,7 @@ class OPDTRegressor(OneRule, RegressorMixin, BaseEstimator):  # type: ignore[mis
         threshold: float | None = None,
         direction: str = "high",
         min_coverage: float | None = None,
+        max_coverage: float | None = None,
         structure: StructureLike = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
@@ -84,6 +87,7 @@ class OPDTRegressor(OneRule, RegressorMixin, BaseEstimator):  # type: ignore[mis
         self.threshold = threshold
         self.direction = direction
         self.min_coverage = min_coverage
+        self.max_coverage = max_coverage
         self.structure = structure
         self.groups = groups
         self.constraints = constraints
@@ -122,6 +126,7 @@ class OPDTRegressor(OneRule, RegressorMixin, BaseEstimator):  # type: ignore[mis
             groups=self.groups,
             objective=Mean(threshold=self.threshold, direction=self.direction),
             min_coverage=self.min_coverage,
+            max_coverage=self.max_coverage,
             constraints=self.constraints,
             roles=self.roles,
             missing=self.missing,

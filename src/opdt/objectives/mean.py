@@ -27,6 +27,7 @@ from opdt.objectives.gains import (
 from opdt.objectives.objective import Objective, TargetKind
 from opdt.objectives.rows import BoundRows
 from opdt.objectives.words import Account, Words, plain, with_unit
+from opdt.rules.export.prose import name_in_words
 
 DIRECTIONS = ("high", "low")
 
@@ -82,6 +83,11 @@ class Mean(Objective):
     def rule_label(self) -> str:
         """The direction."""
         return self.direction
+
+    def then(self, target: str | None = None) -> str:
+        """The target is high, or low."""
+        what = "the number" if target is None else name_in_words(target)
+        return f"{what} is {self.direction}"
 
     @property
     def needs_coverage(self) -> bool:
@@ -179,15 +185,20 @@ class MeanGains(ObjectiveGains):
 
     def account(self, fires: NDArray[np.bool_], label: int) -> Account:
         """The means inside and outside."""
-        show, n_inside = with_unit(self.mean.unit), int(fires.sum())
+        n_inside = int(fires.sum())
         inside, outside = self.shown(self.mean_of(fires)), self.shown(self.mean_of(~fires))
-        n_outside = len(fires) - n_inside
-        rows = "row" if n_inside == 1 else "rows"
-        sentence = f"has a mean of {show(inside)} in {n_inside:,} covered {rows}"
-        if n_outside:
-            sentence += f", {show(outside)} in the other {n_outside:,}"
-        numbers: dict[str, Any] = {"mean inside": inside, "mean outside": outside}
-        return Account(sentence, numbers, self.mean.unit)
+        return mean_account((n_inside, inside), (len(fires) - n_inside, outside), self.mean.unit)
+
+
+def mean_account(inside: tuple[int, float], outside: tuple[int, float], unit: str) -> Account:
+    """Rows and mean inside of a rule, and outside."""
+    (n_inside, mean), (n_outside, other), show = inside, outside, with_unit(unit)
+    rows = "row" if n_inside == 1 else "rows"
+    sentence = f"has a mean of {show(mean)} in {n_inside:,} covered {rows}"
+    if n_outside:
+        sentence += f", {show(other)} in the other {n_outside:,}"
+    numbers: dict[str, Any] = {"mean inside": mean, "mean outside": other}
+    return Account(sentence, numbers, unit)
 
 
 def _bound(mean: Mean, numbers: NumberUnits, held: WeightUnits, middle: Fraction) -> MeanGains:

@@ -196,17 +196,30 @@ class MoneyGains(ObjectiveGains):
         right, wrong = fires & self.right, fires & ~self.right
         benefit = float(int(gains[right].sum()) * unit)
         cost = -float(int(gains[wrong].sum()) * unit)
-        show, n_right, n_wrong = with_unit(self.money), int(right.sum()), int(wrong.sum())
         net = float(int(gains[fires].sum()) * unit)
-        verb = f"brings {show(net)}" if net >= 0 else f"loses {show(-net)}"
-        rows = "row" if n_right == 1 else "rows"
-        others = "other" if n_wrong == 1 else "others"
-        return Account(
-            f"{verb}: {show(benefit)} from {n_right:,} {rows} of {self.class_name}, less "
-            f"{show(cost)} for {n_wrong:,} {others}",
-            {"net benefit": net, "benefit": benefit, "cost": cost},
-            self.money,
-        )
+        parts = (int(right.sum()), benefit), (int(wrong.sum()), cost)
+        return money_account(*parts, self.class_name, self.money, net)
+
+
+def money_account(
+    right: tuple[int, float],
+    wrong: tuple[int, float],
+    class_name: str,
+    unit: str,
+    net: float | None = None,
+) -> Account:
+    """What a rule brings: its rows of the class and their benefit, the others and their cost."""
+    (n_right, benefit), (n_wrong, cost) = right, wrong
+    net, show = benefit - cost if net is None else net, with_unit(unit)
+    verb = f"brings {show(net)}" if net >= 0 else f"loses {show(-net)}"
+    rows = "row" if n_right == 1 else "rows"
+    others = "other" if n_wrong == 1 else "others"
+    return Account(
+        f"{verb}: {show(benefit)} from {n_right:,} {rows} of {class_name}, less "
+        f"{show(cost)} for {n_wrong:,} {others}",
+        {"net benefit": net, "benefit": benefit, "cost": cost},
+        unit,
+    )
 
 
 def _amounts(rows: BoundRows, name: str, given: Any) -> Fraction | NDArray[np.float64]:

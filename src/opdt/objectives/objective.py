@@ -76,6 +76,13 @@ class Objective(ABC):
         """The class of its rules, where the target holds no classes: "high", "treat", …."""
         return None
 
+    def then(self, target: str | None = None) -> str | None:
+        """What follows for the rows that a rule covers, in words: "treat"; None for a class.
+
+        `target` is the name of the target, where it has one.
+        """
+        return None
+
     @property
     def needs_coverage(self) -> bool:
         """Whether it is a ratio, so that it means something beside a minimum coverage only."""

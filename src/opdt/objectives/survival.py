@@ -93,6 +93,10 @@ class Survival(Objective):
         """What is said of the rows covered."""
         return f"{self.direction} risk"
 
+    def then(self, target: str | None = None) -> str:
+        """The risk is high, or low."""
+        return f"the risk is {self.direction}"
+
     @property
     def words(self) -> Words:
         """Events, counted from what is expected."""

@@ -120,6 +120,10 @@ class Uplift(Objective):
         """What is done with the rows covered."""
         return "treat"
 
+    def then(self, target: str | None = None) -> str:
+        """What is done with the rows covered."""
+        return "treat"
+
     @property
     def words(self) -> Words:
         """Uplift, in the outcome's unit."""

@@ -198,11 +198,15 @@ def resolve_demands(
     constraints: Constraints | Mapping[str, Any] | None,
     min_coverage: float | None = None,
     min_precision: float | None = None,
+    max_coverage: float | None = None,
 ) -> Constraints:
-    """The constraints of a search for this objective, with the short way of giving two of them."""
+    """The constraints of a search for this objective, with the short way of giving three."""
     objective, _ = resolve_objective(objective)
     demands = resolve_constraints(constraints)
-    for name, value in (("min_coverage", min_coverage), ("min_precision", min_precision)):
+    given = {
+        "min_coverage": min_coverage, "min_precision": min_precision, "max_coverage": max_coverage
+    }  # fmt: skip
+    for name, value in given.items():
         if value is None:
             continue
         if getattr(demands, name):
@@ -284,6 +288,7 @@ def build_problem(
     label: Any = None,
     objective: ObjectiveLike = "vi",
     min_coverage: float | None = None,
+    max_coverage: float | None = None,
     min_precision: float | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: Any = None,
@@ -295,7 +300,7 @@ def build_problem(
     if isinstance(X, Problem):
         given = {name: value for name, value in locals().items() if name not in ("X", "clock")}
         return _alone(X, given)
-    demands = resolve_demands(objective, constraints, min_coverage, min_precision)
+    demands = resolve_demands(objective, constraints, min_coverage, min_precision, max_coverage)
     best_in, w = resolve_objective(objective, w)
     shape, file_groups = resolve_structure(structure, max_depth)
     own = best_in if isinstance(best_in, Objective) else None

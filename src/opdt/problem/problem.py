@@ -111,6 +111,7 @@ class Problem:
         label: Any = None,
         objective: ObjectiveLike = "vi",
         min_coverage: float | None = None,
+        max_coverage: float | None = None,
         min_precision: float | None = None,
         constraints: Constraints | Mapping[str, Any] | None = None,
         sample_weight: Any = None,
@@ -124,8 +125,8 @@ class Problem:
 
         Parameters
         ----------
-        X, y, max_depth, w, structure, groups, label, objective, min_coverage, min_precision, \
-constraints, sample_weight, roles, missing
+        X, y, max_depth, w, structure, groups, label, objective, min_coverage, max_coverage, \
+min_precision, constraints, sample_weight, roles, missing
             As in `opdt.discover`; partitions are not taken.
 
         Examples
@@ -142,7 +143,8 @@ constraints, sample_weight, roles, missing
 
         return build_problem(
             X, y, max_depth=max_depth, w=w, structure=structure, groups=groups, label=label,
-            objective=objective, min_coverage=min_coverage, min_precision=min_precision,
+            objective=objective, min_coverage=min_coverage, max_coverage=max_coverage,
+            min_precision=min_precision,
             constraints=constraints, sample_weight=sample_weight, roles=roles, missing=missing,
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from opdt.report.rows import ReportRows
 
 SEARCH = ("max_depth", "structure", "groups", "label", "constraints", "engine")
-DEMANDS = ("constraints", "min_coverage", "min_precision")
+DEMANDS = ("constraints", "min_coverage", "min_precision", "max_coverage")
 SQL_DIALECTS = {
     "postgres": "PostgreSQL",
     "duckdb": "DuckDB",

@@ -178,7 +178,7 @@ def report(
 
 
 def _rule_of(subject: Subject, y: Any) -> dict[str, Any]:
-    """The rule in words."""
+    """The rule in words; `y` is the target or its name."""
     assert subject.rule is not None
     target = y if isinstance(y, str) else getattr(y, "name", None)
     named = target if isinstance(target, str) else None

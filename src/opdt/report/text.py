@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opdt.objectives import Mean, Objective, Survival, words_of
+from opdt.objectives import Objective, words_of
 from opdt.objectives.measures import measure_named
 from opdt.report.formats import format_count, format_seconds, format_share
 from opdt.rules import Rule
@@ -174,13 +174,6 @@ def rule_sentence(rule: Rule, objective: str | Objective, target: str | None = N
     >>> rule_sentence(Rule([Condition("age", ">=", 40)], "high"), Mean(), "stay")
     'If age is at least 40, then stay is high.'
     """
-    sentence = rule.to_english()
-    before, then, _ = sentence.rpartition(THEN_CLASS)
-    if not then or isinstance(objective, str) or objective.rule_label != rule.label:
-        return sentence
-    said = str(objective.rule_label)
-    if isinstance(objective, Mean):
-        said = f"{'the number' if target is None else target} is {objective.direction}"
-    elif isinstance(objective, Survival):
-        said = f"the risk is {objective.direction}"
-    return f"{before}{THEN}{said}."
+    if isinstance(objective, str) or objective.rule_label != rule.label:
+        return rule.to_english()
+    return rule.to_english(objective.then(target))

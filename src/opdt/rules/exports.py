@@ -110,11 +110,18 @@ class Exports(ABC):
 
         return rule_to_json(self)  # type: ignore[arg-type]
 
-    def to_english(self) -> str:
-        """The rule in plain words, one sentence for each rule."""
+    def to_english(self, then: str | None = None) -> str:
+        """The rule in plain words, one sentence for each rule.
+
+        Parameters
+        ----------
+        then : str, optional
+            What follows for the rows that a rule covers, in the place of "the class is …": "treat".
+            `Objective.then` says it.
+        """
         from opdt.rules.export.prose import english
 
-        return english(self._cases())
+        return english(self._cases(), then)
 
     def to_markdown(self) -> str:
         """The rule as Markdown; names and levels are shown as they are, whatever they hold."""

@@ -12,8 +12,9 @@ from opdt.arguments import start_clock
 from opdt.counts import RuleCounts
 from opdt.engines.precision import most_precise
 from opdt.engines.search import Switches
-from opdt.errors import InputError
-from opdt.problem import Constraints, Problem
+from opdt.errors import InputError, UnsupportedProblem
+from opdt.objectives import Money, Objective
+from opdt.problem import Constraints, Problem, Structure
 from opdt.problem.arguments import Groups, StructureLike, resolve_demands, resolve_structure
 from opdt.problem.evidence import count_rules
 from opdt.problem.groups import check_groups
@@ -28,7 +29,8 @@ from opdt.scale.roles import settle, survey_pieces
 from opdt.scale.scanner import Parts, Scanner
 from opdt.scale.schema import Schema, agree
 from opdt.scale.summary import Summary
-from opdt.solution import Budget, Clock, Solution, StopReason
+from opdt.scale.worths import IN, WorthScanner, row_worth, settled_worth
+from opdt.solution import Budget, Clock, Solution, Status, StopReason
 from opdt.table import Column, Plan, Table
 from opdt.table.remarks import remark
 from opdt.table.roles import check_missing, check_roles, unread_columns
@@ -82,7 +84,7 @@ def discover_partitioned(
     structure: StructureLike = None,
     groups: Groups | None = None,
     label: Any = None,
-    objective: str = "vi",
+    objective: str | Objective = "vi",
     constraints: Constraints | Mapping[str, Any] | None = None,
     sample_weight: str | None = None,
     roles: Mapping[str, str] | None = None,
@@ -130,16 +132,23 @@ def discover_partitioned(
     """
     clock = start_clock(budget, time_limit, n_jobs, memory_limit)
     limits = clock.budget
+    if not isinstance(objective, str):
+        return _by_worth(
+            source, y, objective, label, constraints, sample_weight, client, clock,
+            max_depth=max_depth, structure=structure, groups=groups, roles=roles, missing=missing,
+            features=features, max_passes=max_passes, switches=switches,
+        )  # fmt: skip
     shape, file_groups = resolve_structure(structure, max_depth)
     demands = resolve_demands(objective, constraints)
     price = w if objective == "vi" else 1  # at the price 1 the VI is the number of correct rows
-    request = SearchRequest(shape, {**file_groups, **check_groups(groups)}, price, label, demands)
     _check_column("y", "labels", y)
     if sample_weight is not None:
         _check_column("sample_weight", "weights", sample_weight)
     scanner = open_scanner(
         source, n_jobs=limits.n_threads, memory_limit=limits.memory_limit, client=client
     )
+    named = {**file_groups, **check_groups(groups)}
+    request = SearchRequest(shape, named, price, label, demands, scanner.classes)
     driver = Driver(scanner, clock, max_passes)
     try:
         scanner.prepare(driver.watch)
@@ -171,6 +180,61 @@ def discover_partitioned(
     search = PartitionRun(question, driver, chosen)
     search.search()
     return replace(_told(answer(search), question, driver), objective=objective, plan=plan)
+
+
+def _by_worth(
+    source: Any,
+    y: str,
+    objective: Objective,
+    label: Any,
+    constraints: Constraints | Mapping[str, Any] | None,
+    sample_weight: str | None,
+    client: Any,
+    clock: Clock,
+    **asked: Any,
+) -> Solution:
+    """The best rule of an objective that says what each row is worth; see `opdt.scale.worths`."""
+    _check_column("y", "target", y)
+    worth = row_worth(objective, y, label)
+    demands = resolve_demands(objective, constraints)
+    if demands.bounds_rows or sample_weight is not None:
+        what = "'sample_weight'" if sample_weight is not None else "limits on covered rows"
+        raise UnsupportedProblem(
+            f"{what} beside {objective!r} need the whole table in memory, because in pieces rows "
+            "weigh what they are worth; leave them out for partitions."
+        )
+    limits = clock.budget
+    rows = WorthScanner(
+        open_scanner(
+            source, n_jobs=limits.n_threads, memory_limit=limits.memory_limit, client=client
+        ),
+        worth,
+    )
+    driver = Driver(rows, clock, None)
+    try:
+        rows.prepare(driver.watch)
+        rows.sources()  # refuses columns that are not there
+        seen = rows.tally(None, driver.watch)
+        if isinstance(objective, Money) and not seen.rows[:, 1].any():
+            raise InputError(f"'label' is {label!r}, but no row of column {y!r} is of that class.")
+        own = label if objective.rule_label is None else objective.rule_label
+        n_rows = int(seen.rows.sum())
+        read = Passes(1, n_rows, rows.bytes_read, (), (own,), (float(n_rows),))
+        found = Solution(None, 0.0, 0.0, Status.NO_PATTERN, engine="search", details=read)
+        if seen.gaining:
+            found = discover_partitioned(
+                rows, rows.pair[0], w=2, label=IN, constraints=demands, budget=clock,
+                sample_weight=rows.pair[1], **asked,
+            )  # fmt: skip
+            known = replace(found.details, classes=read.classes, weights=read.weights)
+            found = replace(found, details=known)
+        return settled_worth(found, rows, objective, own, driver.watch)
+    except Stopped as stop:
+        reason = stop.reason
+    except KeyboardInterrupt:
+        reason = StopReason.INTERRUPTED
+    nothing = SearchRequest(Structure.free(1), {}, 2, IN, demands)
+    return replace(_unfinished(driver, None, nothing, reason, "vi"), objective=objective)
 
 
 def _most_precise(

@@ -45,6 +45,7 @@ class SearchRequest:
     w: float | Fraction
     label: Any
     constraints: Constraints
+    classes: tuple[str, ...] = ()  # known before a row is read
 
 
 class Question:
@@ -55,16 +56,20 @@ class Question:
         self.n_rows = int(summary["rows"][0])
         if not self.n_rows:
             raise InputError("the files hold no rows; a rule needs some.")
-        labels = summary["classes"].column("class")
+        counts = _with_classes(summary["classes"], request.classes)
+        labels = counts.column("class")
         order, classes = code_labels(from_values(labels, "y"))
         sorted_labels = labels.take(pa.array(np.argsort(order))).combine_chunks()
         if isinstance(sorted_labels, pa.ChunkedArray):
             sorted_labels = sorted_labels.combine_chunks()
         if schema.target.truth:
             classes = classes.astype(bool)
-        self.ratio, at = _price(request.w, summary, schema.weight is not None, self.n_rows)
+        weighted = schema.weight is not None
+        # columns that are made of others have names that no user has given
+        name = "amounts" if (schema.weight or "").startswith("\0") else "weights"
+        self.ratio, at = _price(request.w, summary, weighted, self.n_rows, name)
         units = np.empty(len(classes), np.int64)
-        units[order] = summary["classes"].column(f"units{at}").to_numpy()
+        units[order] = counts.column(f"units{at}").to_numpy()
         levels, self._frequent = {}, {}
         for f, layout in enumerate(schema.features):
             if layout.kind is Kind.CATEGORICAL:
@@ -172,6 +177,16 @@ class Question:
         return {f: self.coder.feature(f, self.sample) for f in range(len(self.schema.features))}
 
 
+def _with_classes(counts: pa.Table, known: tuple[str, ...]) -> pa.Table:
+    """The weights of the classes, with those of known classes that no row has."""
+    absent = sorted({*known} - {*counts.column("class").to_pylist()}) if known else []
+    if not absent:
+        return counts
+    zeros = [0] * len(absent)
+    more = {name: absent if name == "class" else zeros for name in counts.column_names}
+    return pa.concat_tables([counts, pa.table(more, schema=counts.schema)])
+
+
 def _joined(column: pa.ChunkedArray) -> pa.Array:
     cells = column.combine_chunks()
     return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
@@ -183,10 +198,10 @@ def _as_list(levels: pa.Array) -> list[Any]:
     return list(levels.to_pylist())
 
 
-def _price(w: Any, summary: Parts, weighted: bool, n_rows: int) -> tuple[Fraction, int]:
+def _price(w: Any, summary: Parts, weighted: bool, n_rows: int, name: str) -> tuple[Fraction, int]:
     """The price of an error as a fraction, and the place of the weights' scale among `SCALES`.
 
-    As `opdt.objectives.gains.volume_impurity` settles them.
+    As `opdt.objectives.gains.volume_impurity` settles them; `name` is what weights are called.
     """
     price = error_price(w)
     weight = float(summary["weight"][0]) if weighted else float(n_rows)
@@ -201,6 +216,6 @@ def _price(w: Any, summary: Parts, weighted: bool, n_rows: int) -> tuple[Fractio
         if summary["whole"][at]:
             return price, at
     raise InputError(
-        "the weights have too many digits to be added exactly over all partitions; round them to "
+        f"the {name} have too many digits to be added exactly over all partitions; round them to "
         "at most six decimals, or scale them down."
     )

@@ -70,7 +70,8 @@ def settle(plan: Plan, schema: Schema, summary: Parts, scanner: Scanner) -> Plan
         if bad is not None and len(bad):
             column = replace(column, unread=_unread(column, bad.to_pylist()[0], scanner))
         known[layout.name] = column
-    for name, leak in _leaks(schema, summary):
+    # classes that are known before a row is read are made of numbers, which a column may follow
+    for name, leak in () if scanner.classes else _leaks(schema, summary):
         known[name] = replace(known[name], warnings=(*known[name].warnings, leak))
     return Plan(tuple(known.values()))
 

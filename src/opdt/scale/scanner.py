@@ -49,9 +49,13 @@ class Scanner(ABC):
     bytes_moved : int
         Bytes sent so far between this process and the workers: tasks there, results back; 0 where
         there are no workers.
+    classes : tuple of str
+        Classes of the target that are known before a row is read, whether or not some row has
+        them.
     """
 
     bytes_moved: int = 0
+    classes: tuple[str, ...] = ()
 
     def prepare(self, watch: Watch) -> None:  # noqa: B027 - most have nothing to find out
         """Find out what `sources` needs, where that takes a pass; `watch` as for `scan`."""

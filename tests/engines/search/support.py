@@ -47,6 +47,7 @@ EAGER = Tuning(
     intervals=((2, 3),) * 8,
     levels=(2,) * 8,
     many_levels=0,
+    strips=(2, 2),
     batch=500,
     wide=2,
     coarse=((100, 3),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from engines.search import reference
 from engines.search.reference import best_gain, covers
 from engines.search.rows import FORMS
 from engines.search.support import examples
-from opdt.engines.search import box_kernels, boxes
+from opdt.engines.search import box_kernels, boxes, strip_kernels
 from opdt.engines.search.regions import Cutting, cut_levels
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -85,6 +86,46 @@ def test_no_rule_adds_more_to_a_box_than_its_strips_say(form: Any, seed: int, k:
         np.ascontiguousarray(data.levels[:, some]), data.tops, data.gains[some]
     )
     assert max(cover.gain - data.fixed for cover in data.covers) <= fixed[0] + most
+
+
+@given(seed=SEEDS, bins=st.integers(1, 4), parts=st.integers(1, 4))
+@examples(60)
+def test_no_pair_of_rays_gains_more_than_its_strips_say(
+    form: Any, seed: int, bins: int, parts: int
+) -> None:
+    """Nor do the strips say more than the mass of loose places less the loss of tight ones."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 15))
+    gains = np.sort(rng.integers(-4, 5, n))[::-1].copy()
+    codes = rng.integers(-1, 7, (2, n))  # -1 is missing
+    edges = np.sort(rng.integers(0, bins * parts, (2, 7)), axis=1)
+    spots = np.where(codes < 0, strip_kernels.NOWHERE, 0)
+    for d in range(2):
+        place = edges[d][codes[d]]
+        own = (place % parts) * bins + place // parts
+        spots[d] = np.where(codes[d] < 0, strip_kernels.NOWHERE, own)
+    out = np.zeros((1, strip_kernels.N_WAYS), np.int64)
+    done = form(strip_kernels.bound_strips)(
+        spots.astype(np.uint16), gains, np.array([[0, 1]]), bins, parts, np.zeros(4, np.int64),
+        strip_kernels.StripScratch.of(bins, parts), out,
+    )  # fmt: skip
+    assert done == 1
+    for way, bound in enumerate(out[0].tolist()):
+        downs = way & 1, way >> 1
+        most, looser = 0, strip_kernels.NEG
+        for at in itertools.product(range(8), repeat=2):
+            fires = (codes >= 0).all(axis=0)
+            for own, down, edge in zip(codes, downs, at, strict=True):
+                fires &= own < edge if down else own >= edge
+            most = max(most, int(gains[fires].sum()))
+        for at in itertools.product(range(bins), repeat=2):
+            loose = tight = (codes >= 0).all(axis=0)
+            for own, down, t in zip(spots % bins, downs, at, strict=True):
+                loose = loose & (own <= t if down else own >= t)
+                tight = tight & (own < t if down else own > t)
+            mass, loss = np.maximum(gains[loose], 0).sum(), np.minimum(gains[tight], 0).sum()
+            looser = max(looser, int(mass + loss))
+        assert most <= bound <= looser
 
 
 @given(seed=SEEDS, k=st.integers(1, 3))

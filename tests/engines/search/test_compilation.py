@@ -18,7 +18,7 @@ PREAMBLE = """
 import json
 import numpy as np
 from opdt.engines.search import SearchEngine, Searcher, Switches
-from opdt.engines.search import bit_kernels, box_kernels, kernels, scan_kernels
+from opdt.engines.search import bit_kernels, box_kernels, kernels, scan_kernels, strip_kernels
 from opdt.engines.search.tuning import Tuning
 from opdt.problem import Constraints, Problem, Structure
 from opdt.solution import Budget
@@ -60,7 +60,7 @@ for steps, large_rows, sizes in (
         searcher.reaches(2)
 print(json.dumps({
     name: [str(s) for s in function.signatures]
-    for module in (kernels, scan_kernels, box_kernels)
+    for module in (kernels, scan_kernels, box_kernels, strip_kernels)
     for name, function in vars(module).items()
     if hasattr(function, "signatures") and function.__module__ == module.__name__
 }))

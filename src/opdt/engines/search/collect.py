@@ -260,14 +260,12 @@ class Collector:
         best.search()
         if best.incumbent is None:
             return self.nothing(best.stopped_by)
-        top = self.problem.measure(best.incumbent).gain
-        step = max(1, abs(top) // 100)
-        while True:
-            found = self.at_least(top - step, limit, by_rows=by_rows, known=best.incumbent)
-            number = len(found) if by_rows else found.n_rules
-            if number >= limit or not found.is_complete or top - step <= self.lowest:
-                return found
-            step *= 4
+        ranked = best.incumbent, self.problem.measure(best.incumbent)
+        return list_downwards(self.at_least, ranked, self.lowest, limit, by_rows=by_rows)
+
+    def of(self, problem: Problem) -> Collector:
+        """The same for other gains."""
+        return Collector(problem, self.prepared, self.order, self.clock, self.switches)
 
     def nothing(self, stopped_by: StopReason | None) -> RuleListing:
         """No rule."""
@@ -279,7 +277,7 @@ class Collector:
         values: dict[int, Whole],
         offset: Callable[[int], int],
         store: Store,
-        row_limits: Sequence[RowLimit] = (),
+        row_limits: Sequence[RowLimit] | None = None,
     ) -> Lister:
         """What lists the rules of this problem into a store, with these values of the rows."""
         rays = self.prepared.rays
@@ -343,3 +341,26 @@ class Collector:
         """Whether the time for listing is over: a little after the limit."""
         cancel = self.clock.budget.cancel
         return (cancel is not None and cancel.is_set()) or self.clock.remaining() < -GRACE
+
+
+def list_downwards(
+    at_least: Callable[..., RuleListing],
+    best: tuple[CodedRule, Measure],
+    lowest: int,
+    limit: int,
+    *,
+    by_rows: bool,
+) -> RuleListing:
+    """The first rules of the order: all that are nearly as good as the best, then all less good.
+
+    `at_least` is that of a `Collector`; no rule is worth telling below `lowest`.
+    """
+    rule, measure = best
+    step = max(1, abs(measure.gain) // 100)
+    while True:
+        least = measure.gain - step
+        found = at_least(least, limit, by_rows=by_rows, known=rule)
+        number = len(found) if by_rows else found.n_rules
+        if number >= limit or not found.is_complete or least <= lowest:
+            return found
+        step *= 4

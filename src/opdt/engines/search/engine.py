@@ -12,15 +12,15 @@ import numpy as np
 from opdt.engines.base import Engine, Outcome, audit
 from opdt.engines.many import ManySolves, check_value
 from opdt.engines.search.blocks import Order
+from opdt.engines.search.classes_within import ClassesWithin
 from opdt.engines.search.collect import Collector, RuleListing
 from opdt.engines.search.merge import merged
 from opdt.engines.search.run import Prepared, Run
 from opdt.engines.search.tuning import Switches
 from opdt.engines.search.within_limits import WithinLimits
-from opdt.errors import UnsupportedProblem
 from opdt.problem import CodedRule, Measure, Problem, RowLimit
 from opdt.rules import Rule
-from opdt.solution import Budget, Clock, Solution, Statistics, StopReason, running
+from opdt.solution import Budget, Clock, Solution, StopReason, running
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class SearchEngine(Engine):
     def _solve(self, problem: Problem, clock: Clock) -> Outcome:
         start: CodedRule | None = None if self.start is None else problem.lower(self.start)
         if problem.constraints.sums_rows:
-            return self.many(problem).solve_within(problem, clock, start)
+            return ClassesWithin(self.many(problem).collector(problem, clock)).solve(start)
         prepared = Prepared(problem)
         fewer = None
         if self.switches.merging:
@@ -116,7 +116,7 @@ class Searcher(ManySolves):
         problem, clock = self.with_gains(gains), _clock(budget)
         coded = None if start is None else problem.lower(start)
         if problem.constraints.sums_rows:
-            outcome = self.solve_within(problem, clock, coded)
+            outcome = ClassesWithin(self.collector(problem, clock)).solve(coded)
             return audit(SearchEngine.name, problem, outcome, clock.elapsed())
         run = Run(problem, self._prepared, clock, self._switches, start=coded)
         run.search()
@@ -194,7 +194,9 @@ class Searcher(ManySolves):
         gains, budget
             As in `solve`.
         """
-        collector = self._collector(gains, budget)
+        own = self.collector(self.with_gains(gains), _clock(budget))
+        limited = own.problem.constraints.sums_rows
+        collector: Collector | ClassesWithin = ClassesWithin(own) if limited else own
         if least_gain is None:
             return collector.first(most, by_rows=by_rows)
         return collector.at_least(least_gain, most, by_rows=by_rows, known=known)
@@ -211,48 +213,14 @@ class Searcher(ManySolves):
         With it, why the search ended: None is "no rule" if it is `finished`; else a better rule
         may be missing.
         """
-        return WithinLimits(self._collector(gains, budget), limits).solve()
+        collector = self.collector(self.with_gains(gains), _clock(budget))
+        if not collector.problem.constraints.sums_rows:
+            return WithinLimits(collector, limits).solve()
+        found, stopped, _ = ClassesWithin(collector, limits).best()
+        return found, stopped
 
-    def solve_within(self, problem: Problem, clock: Clock, start: CodedRule | None) -> Outcome:
-        """The best rule that meets the problem's own limits on sums of rows, class by class.
-
-        The problem has the table, structure and constraints of this searcher, and any gains.
-        """
-        objective = problem.objective
-        best: tuple[CodedRule, Measure] | None = None
-        bounds, nodes, stopped = [], 0, StopReason.FINISHED
-        for label in objective.labels:
-            own = problem.with_objective(replace(objective, labels=(label,)))  # type: ignore[type-var]
-            collector = Collector(own, self._prepared, self._order, clock, self._switches)
-            within = WithinLimits(collector, own.row_limits(label))
-            found = None
-            if stopped is StopReason.FINISHED:
-                if start is not None and own.objection(start) is None:
-                    within.offer((start, own.measure(start)))
-                found, stopped = within.solve()
-                nodes += within.nodes
-            if found is not None and (best is None or problem.key(*found) < problem.key(*best)):
-                best = found
-            if stopped is not StopReason.FINISHED:
-                bounds.append(within.bound)
-        if best is not None:
-            bounds.append(best[1].gain)
-        elif problem.may_be_empty:
-            bounds.append(0)
-        return Outcome(
-            rule=None if best is None else best[0],
-            bound=None if stopped is StopReason.FINISHED else max(bounds),
-            stopped_by=stopped,
-            statistics=Statistics(nodes=nodes),
-        )
-
-    def _collector(self, gains: Any, budget: Budget | Clock | None) -> Collector:
-        problem, clock = self.with_gains(gains), _clock(budget)
-        if problem.constraints.sums_rows:
-            raise UnsupportedProblem(
-                "lists of rules do not take 'max_coverage', 'segments' or 'parities'; discover "
-                "does."
-            )
+    def collector(self, problem: Problem, clock: Clock) -> Collector:
+        """What lists rules of a problem that differs from this searcher's in its gains alone."""
         return Collector(problem, self._prepared, self._order, clock, self._switches)
 
     @cached_property

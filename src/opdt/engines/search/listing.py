@@ -47,7 +47,8 @@ class Lister:
     expired : callable
         Asked often; the listing ends where it says so, and then `is_cut` is True.
     tuning : Tuning
-    row_limits : sequence of RowLimit
+    row_limits : sequence of RowLimit, optional
+        With them the values are those of a search at prices, which do not tell the gain.
     """
 
     def __init__(
@@ -59,16 +60,16 @@ class Lister:
         store: Store,
         expired: Callable[[], bool],
         tuning: Tuning,
-        row_limits: Sequence[RowLimit] = (),
+        row_limits: Sequence[RowLimit] | None = None,
     ) -> None:
         self._problem, self._rays, self._offset, self._store = problem, rays, offset, store
         self._expired, self._tuning, self.is_cut = expired, tuning, False
         self._columns = {
-            label: sum_columns(problem, label, column, row_limits)
+            label: sum_columns(problem, label, column, row_limits or ())
             for label, column in values.items()
         }
         self._limits = limits_of(problem)
-        self._row_limits = tuple(row_limits)
+        self._row_limits, self._at_prices = tuple(row_limits or ()), row_limits is not None
         self._depth = problem.structure.depth
         self._tops = rays.tops
 
@@ -102,7 +103,7 @@ class Lister:
     def goals(self, size: int) -> Whole:
         """What the sums of a rule of so many conditions must reach: see `list_pair`."""
         goals = [(kernels.VALUE, 1, self._store.least - self._offset(size))]
-        if self._row_limits:  # the value does not tell the gain then
+        if self._at_prices:
             goals.append((kernels.GAIN, 1, self._store.least_gain))
         for at, limit in enumerate(self._row_limits):
             goals.append((kernels.LIMITED + at, -1, -limit.most))

@@ -20,6 +20,8 @@ from opdt.engines.search.rows import Count, Layer, Open, Rows, Step
 from opdt.engines.search.scan import Scan
 from opdt.engines.search.scan_kernels import About, Counted, ScanScratch
 from opdt.engines.search.seeding import sample_rules
+from opdt.engines.search.strip_kernels import N_WAYS
+from opdt.engines.search.strips import Strips
 from opdt.engines.search.table_boxes import TableBoxes
 from opdt.engines.search.table_layers import TableLayer, TableLayers
 from opdt.engines.search.wide import Wide
@@ -64,6 +66,7 @@ class TableRows(Rows):
         self._scratch: dict[tuple[int, int], tuple[ScanScratch, Whole]] = {}
         self._making = threading.Lock()
         self._wides: dict[int, Wide] = {}
+        self._strips: dict[int, Strips | None] = {}
 
     @property
     def tasks(self) -> list[Task]:
@@ -321,10 +324,53 @@ class TableRows(Rows):
         sets = np.array(list(alive.bounds), np.int64)
         bounds = np.array(list(alive.bounds.values()))
         ways = np.array(list(alive.ways.values()), np.int64)
+        strips = self._strips_of(step)
+        told = np.zeros(len(sets), bool)
+        if strips is not None:
+            told = strips.ordered[sets].all(axis=1) & (sets[:, 0] != sets[:, 1])
+            own, asked = sets[told], ways[told] & ((1 << N_WAYS) - 1)
+            self._put(
+                agenda, step, bounds[told], step.size,
+                lambda step, at: self._narrow(agenda, step, strips, own[at], asked[at]),
+            )  # fmt: skip
+        left, free = sets[~told], ways[~told]
         self._put(
-            agenda, step, bounds, step.size,
-            lambda step, own: Count(step, sets[own], ways[own]),
+            agenda, step, bounds[~told], step.size,
+            lambda step, at: Count(step, left[at], free[at]),
         )  # fmt: skip
+
+    def _strips_of(self, step: Step) -> Strips | None:
+        """What bounds two ordered rays before they are counted in the finest bins, if anything."""
+        one_label, last = len(step.task.groups.labels) == 1, len(step.ladder) == 1
+        if not (self.run.switches.strips and one_label and last and step.size == 2):
+            return None
+        with self._making:
+            if step.at not in self._strips:
+                axes = self.layer(step).axes
+                fits = self.run.clock.fits(Strips.n_bytes(len(axes), self.n_rows))
+                made = Strips(self.run, self._worth, step.task, axes) if fits else None
+                self._strips[step.at] = made
+            return self._strips[step.at]
+
+    def _narrow(self, agenda: Agenda, step: Step, strips: Strips, sets: Whole, ways: Whole) -> Work:
+        """Bound sets of two ordered axes, and count the ways to use them that are left."""
+
+        def work(slot: int) -> None:
+            bounds = strips.bounds(sets)
+            if bounds is None:
+                return
+            asked = (ways[:, None] >> np.arange(N_WAYS)) & 1
+            alive = (bounds >= self.run.best) & (asked == 1)
+            left = np.flatnonzero(alive.any(axis=1))
+            self.run.add_counts(np.array([0, len(sets), len(sets) - len(left), 0]))
+            most = np.where(alive, bounds, kernels.NEG).max(axis=1)[left]
+            kept = (alive[left] << np.arange(N_WAYS)).sum(axis=1)
+            self._put(
+                agenda, step, most, step.size,
+                lambda step, at: Count(step, sets[left[at]], kept[at]),
+            )  # fmt: skip
+
+        return work
 
     def _put(
         self,

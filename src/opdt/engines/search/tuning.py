@@ -30,6 +30,7 @@ class Tuning:
     )  # fmt: skip  # the same where both ends of an interval share an axis
     levels: Sizes = (250, 250, 60, 20, 12, 8, 6, 6)  # of an axis without order; more get several
     many_levels: int = 64  # single rays from which ordered ones are weighed by themselves
+    strips: tuple[int, int] = (64, 8)  # bins of an axis and parts of each, where both tell
     batch: int = 20_000_000  # steps (rows and cells) of one call of a kernel
     # bits
     wide: int = 100  # axes from which pairs are bounded by bits first
@@ -83,7 +84,8 @@ class Switches:
     alone : bool
         Bound an ordered ray beside excluded levels by what it gains alone.
     strips : bool
-        Bound a box by what each of its sides can add alone.
+        Bound a box by what each of its sides can add alone, and two ordered rays by what
+        thresholds inside a bin can add: see `strip_kernels`.
     pairs : bool
         Over partitions, bound three rays and more by the counts of pairs: see `pair_bounds`.
     large_rows, large_rays : int

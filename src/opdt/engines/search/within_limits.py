@@ -9,7 +9,7 @@ the best rule for these gains bounds all rules that meet the limits:
 since such a rule uses no more than it may. Good prices come from the cutting planes of the dual
 problem; they are whole numbers of a fine unit, so that no bound is rounded. Then all rules are
 listed whose priced value reaches that of the best rule known to meet the limits. The best rule
-that meets them is one of these.
+that meets them is one of these; and so are all that meet them and gain as much.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.engines.search.blocks import Store
-from opdt.engines.search.collect import Collector
+from opdt.engines.search.collect import Collector, RuleListing
 from opdt.engines.search.run import Run
 from opdt.engines.search.scores import Scores
 from opdt.problem import CodedRule, Gains, Measure, Problem, RowGains, RowLimit
@@ -86,6 +86,7 @@ class WithinLimits:
         self._scales = [float(max(1, np.abs(limit.column).max(initial=0))) for limit in first]
         self._total = int(np.abs(gains).sum())
         self._known: Ranked | None = None
+        self._found: tuple[int, tuple[int, ...], int, StopReason | None] | None = None
         self.bound: int = self._problem.ceiling  # a gain that no rule within the limits exceeds
         self.nodes = 0
 
@@ -94,12 +95,37 @@ class WithinLimits:
 
         None if no rule does; where time ran out, the best such rule that is known.
         """
-        fine, prices, bound, stopped = self._find_prices()
-        if stopped is None and bound >= self._collector.lowest:
-            stopped = self._list(fine, prices)
+        _, _, bound, stopped = self._prices
+        lowest = self._collector.lowest
+        if stopped is None and bound >= lowest:
+            known = lowest if self._known is None else self._known[1].gain
+            found = self._list(known, 1, by_rows=True)
+            for ranked in found.representatives():
+                self.offer(ranked)
+            stopped = found.stopped_by
         return self._known, stopped or StopReason.FINISHED
 
+    def at_least(
+        self, gain: int, limit: int, *, by_rows: bool, known: CodedRule | None = None
+    ) -> RuleListing:
+        """The first rules within the limits of at least this gain, no more than `limit` of them.
+
+        A `known` rule is among them even if a limit on time is met before it is found.
+        """
+        gain = max(gain, self._collector.lowest)
+        _, _, bound, stopped = self._prices
+        if stopped is None and bound < gain:
+            return self._collector.nothing(None)
+        return self._list(gain, limit, by_rows=by_rows, known=known)
+
     # -- prices ------------------------------------------------------------------------------
+
+    @property
+    def _prices(self) -> tuple[int, tuple[int, ...], int, StopReason | None]:
+        """What `_find_prices` gives; found once."""
+        if self._found is None:
+            self._found = self._find_prices()
+        return self._found
 
     def _find_prices(self) -> tuple[int, tuple[int, ...], int, StopReason | None]:
         """The fine unit, the prices of the lowest bound, the bound, and the limit met."""
@@ -191,11 +217,14 @@ class WithinLimits:
         if self._known is None or self._problem.key(*ranked) < self._problem.key(*self._known):
             self._known = ranked
 
-    # -- the rule ----------------------------------------------------------------------------
+    # -- rules -------------------------------------------------------------------------------
 
-    def _list(self, fine: int, prices: tuple[int, ...]) -> StopReason | None:
-        """List what the prices leave, with a value that rises with the best rule known."""
-        prices = tuple(price - price // SHADE for price in prices)
+    def _list(
+        self, gain: int, limit: int, *, by_rows: bool, known: CodedRule | None = None
+    ) -> RuleListing:
+        """List what the prices leave, with a value that rises with the rules known."""
+        fine, found, *_ = self._prices
+        prices = tuple(price - price // SHADE for price in found)
         collector, priced = self._collector, self._priced(fine, prices)
         scores = Scores.of(priced)
         allowance = self._allowance(prices)
@@ -206,16 +235,12 @@ class WithinLimits:
         def value(gain: int, size: int, errors: int) -> int:
             return scores.least_value(min(max(gain * fine - allowance, -ends), ends))
 
-        known = collector.lowest if self._known is None else self._known[1].gain
         store = Store(
-            collector.order, 1, by_rows=True, least=value(known, 0, 0), least_gain=known,
+            collector.order, limit, by_rows=by_rows, least=value(gain, 0, 0), least_gain=gain,
             value=value, room=collector.switches.tuning.kept_blocks,
         )  # fmt: skip
         lister = collector.lister(values, scores.offset, store, self._row_limits)
-        found = collector.fill(priced, store, lister)
-        for ranked in found.representatives():
-            self.offer(ranked)
-        return None if found.is_complete else found.stopped_by
+        return collector.fill(priced, store, lister, known)
 
 
 def _own_limits(problem: Problem, label: int) -> list[RowLimit]:

@@ -58,7 +58,7 @@ def export(
         "polars": rule.to_polars_source,
         "json": rule.to_json,
         "pmml": lambda: rule.to_pmml(types=types, **options),
-        "english": rule.to_english,
+        "english": lambda: rule.to_english(**options),
         "markdown": rule.to_markdown,
         "latex": rule.to_latex,
     }

@@ -43,15 +43,20 @@ _LATEX_OPS = {
 # -- English -------------------------------------------------------------------------------------
 
 
-def english(cases: Cases) -> str:
-    """One sentence for each rule and one for the default, on lines of their own."""
+def english(cases: Cases, then: str | None = None) -> str:
+    """One sentence for each rule and one for the default, on lines of their own.
+
+    `then` says what follows for covered rows; without it, their class.
+    """
+
+    def follows(label: Any) -> str:
+        return f"the class is {_class(label)}" if then is None else then
+
     if cases.form is Form.SET and cases.rules:
         bodies = [_body(rule) for rule in cases.rules]
-        sentences = [f"If {', or if '.join(bodies)}, then the class is {_class(cases.labels[0])}."]
+        sentences = [f"If {', or if '.join(bodies)}, then {follows(cases.labels[0])}."]
     else:
-        sentences = [
-            f"If {_body(rule)}, then the class is {_class(rule.label)}." for rule in cases.rules
-        ]
+        sentences = [f"If {_body(rule)}, then {follows(rule.label)}." for rule in cases.rules]
         sentences = [
             *sentences[:1],
             *(f"Otherwise, {sentence[0].lower()}{sentence[1:]}" for sentence in sentences[1:]),
@@ -65,6 +70,11 @@ def english(cases: Cases) -> str:
 def condition_in_words(condition: Condition) -> str:
     """One condition in words: `age is at least 40`."""
     return f"{_name(condition.subject)} {_predicate(condition)}"
+
+
+def name_in_words(name: str) -> str:
+    """The name of a column, in quotes where it would not read as one."""
+    return _name(name)
 
 
 def _body(rule: Rule) -> str:
