@@ -27,8 +27,10 @@ class Scope:
         int | None, typer.Option(metavar="N", min=1, help="Random splits (10; quick: 2).")
     ] = None
     seeds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Most seeds per split (the paper's; quick: 1)."),
+        str | None,
+        typer.Option(
+            metavar="N", help="Most seeds per split (the paper's; quick: 1), or 'brs=3,ripper=10'."
+        ),
     ] = None
     datasets: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Only these datasets: 'german,pima'.")
@@ -57,9 +59,11 @@ class Scope:
             if name not in METHODS:
                 raise InputError(f"'--methods' has {name!r}; the methods are {', '.join(METHODS)}.")
         usual = ExperimentSettings()
+        seeds, seeds_of = _seeds(self.seeds)
         return ExperimentSettings(
             splits=self.splits or (QUICK_SPLITS if self.quick else usual.splits),
-            seeds=self.seeds or (QUICK_SEEDS if self.quick else usual.seeds),
+            seeds=seeds or (QUICK_SEEDS if self.quick else usual.seeds),
+            seeds_of=seeds_of,
             datasets=_parts(self.datasets),
             methods=_parts(self.methods),
             time_limit=self.time_limit,
@@ -133,3 +137,24 @@ def _parts(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _seeds(text: str | None) -> tuple[int | None, tuple[tuple[str, int], ...]]:
+    """The most seeds for all methods, and for single ones."""
+    from opdt.errors import InputError
+    from opdt.experiments.comparison import METHODS
+
+    most: int | None = None
+    single: dict[str, int] = {}
+    for part in _parts(text) or ():
+        method, equals, number = part.rpartition("=")
+        if not number.strip().isdecimal() or int(number) < 1 or (equals and method not in METHODS):
+            raise InputError(
+                f"'--seeds' must be a number of at least 1, or numbers of methods such as "
+                f"'brs=3,ripper=10'; got {part!r}."
+            )
+        if equals:
+            single[method] = int(number)
+        else:
+            most = int(number)
+    return most, tuple(single.items())

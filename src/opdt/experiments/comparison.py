@@ -22,43 +22,63 @@ class Method(NamedTuple):
     """A column of the comparison.
 
     `name` is what options and files call it, `title` what tables do; `seconds` is what one run
-    takes on one dataset, roughly; `depth` is for the search engine only.
+    takes on one dataset, roughly; `learner` is what learns, where that is not the name; `settings`
+    are its settings, by name.
     """
 
     name: str
     title: str
     seconds: float
-    depth: int | None = None
+    learner: str = ""
+    settings: tuple[tuple[str, Scalar], ...] = ()
     in_paper: bool = True
 
     @property
     def parameters(self) -> dict[str, Scalar]:
         """What the cells of the method have in common."""
-        if self.depth is None:
-            return {"method": self.name}
-        return {"method": "opdt", "depth": self.depth}
+        return {"method": self.learner or self.name, **dict(self.settings)}
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether it is the search engine, which proves what it finds."""
+        return self.parameters["method"] == OPDT
+
+    @property
+    def depth(self) -> Scalar:
+        """Depth of the optimum."""
+        return self.parameters.get("depth")
 
     def seeds(self, settings: ExperimentSettings) -> Sequence[int | None]:
         """The seeds to run with; one None for a method that does not draw."""
-        paper = 1 if self.depth is not None else BASELINES[self.name].seeds
+        paper = 1 if self.is_optimum else BASELINES[self.learner or self.name].seeds
         if paper == 1:
             return (None,)
-        return range(paper if settings.seeds is None else min(paper, settings.seeds))
+        most = settings.most_seeds(self.name)
+        return range(paper if most is None else min(paper, most))
 
+
+OPDT = "opdt"
+SEPARATE = ("separate", True)
+TOGETHER = ("separate", False)
+FREQUENT = ("binning", "frequency")
 
 # In the order of the columns: the paper's, then those that it has not.
 METHODS = {
     each.name: each
     for each in (
-        Method("opdt", "OPDT", 0.15, depth=2),
-        Method("bsccart", "BSCCART", 0.02),
-        Method("rscrules", "RSCRULES", 0.02),
+        Method("opdt", "OPDT", 0.2, OPDT, (("depth", 2), SEPARATE)),
+        Method("bsccart", "BSCCART", 0.03, settings=(SEPARATE,)),
+        Method("rscrules", "RSCRULES", 0.05, settings=(SEPARATE,)),
         Method("brs", "BRS", 1.4),
         Method("ids", "IDS", 0.2),
-        Method("irep", "IREP", 0.45),
+        Method("irep", "IREP", 0.35, settings=(FREQUENT,)),
         Method("prism", "PRISM", 0.15),
-        Method("ripper", "RIPPER", 1.2),
-        Method("opdt-3", "OPDT depth 3", 0.15, depth=3, in_paper=False),
+        Method("ripper", "RIPPER", 0.8, settings=(FREQUENT,)),
+        Method("opdt-all", "OPDT all–all", 0.15, OPDT, (("depth", 2), TOGETHER), in_paper=False),
+        Method("bsccart-all", "BSCCART all–all", 0.02, "bsccart", (TOGETHER,), in_paper=False),
+        Method("rscrules-all", "RSCRULES all–all", 0.02, "rscrules", (TOGETHER,), in_paper=False),
+        Method("opdt-3", "OPDT depth 3", 0.15, OPDT, (("depth", 3), TOGETHER), in_paper=False),
+        Method("ids-3", "IDS, 3 conditions", 0.6, "ids", (("max_conditions", 3),), in_paper=False),
         Method("cart", "CART", 0.05, in_paper=False),
         Method("skope", "SkopeRules", 2.2, in_paper=False),
         Method("prim", "PRIM", 0.1, in_paper=False),
@@ -135,7 +155,7 @@ def skipped(settings: ExperimentSettings) -> list[str]:
 
 
 def _why_skipped(method: Method) -> str:
-    package = None if method.depth is not None else missing_package(method.name)
+    package = None if method.is_optimum else missing_package(method.learner or method.name)
     if package is None:
         return ""
     return f"{method.title} is skipped: it needs {package}; run: pip install 'opdt[{EXTRA}]'."
@@ -147,9 +167,10 @@ class Splits:
     def __init__(self, results: Results) -> None:
         self._results = results
         self._records: dict[tuple[str, str], dict[int, list[Record]]] = {}
-        of_parameters = {(m.parameters["method"], m.depth): m.name for m in METHODS.values()}
+        of_parameters = {frozenset(m.parameters.items()): m.name for m in METHODS.values()}
+        of_cell = {"dataset", "split", "seed"}
         for cell, record in results.select(KIND):
-            name = of_parameters.get((cell["method"], cell.get("depth")))
+            name = of_parameters.get(frozenset(p for p in cell.parameters if p[0] not in of_cell))
             if name is not None:
                 by_split = self._records.setdefault((cell["dataset"], name), {})
                 by_split.setdefault(cell["split"], []).append(record)
@@ -272,7 +293,7 @@ def _best(vi: PaperComparison, quantity: str) -> PaperComparison:
 
 def _proofs(splits: Splits) -> PaperComparison:
     """On how many splits the optimum is proven, at each depth."""
-    optima = [method for method in splits.methods if method.depth is not None]
+    optima = [method for method in splits.methods if method.is_optimum]
     rows: dict[str, Sequence[Entry | None]] = {}
     for dataset in splits.datasets:
         entries = []
@@ -284,7 +305,7 @@ def _proofs(splits: Splits) -> PaperComparison:
         rows[SOURCES[dataset].title] = entries
     return PaperComparison(
         "Splits on which the optimum is proven",
-        tuple(TableColumn(f"depth {method.depth}", 0, ours_only=True) for method in optima),
+        tuple(TableColumn(method.title, 0, ours_only=True) for method in optima),
         rows,
         caption="The paper stops its solver after ten minutes and proves some of its optima.",
     )
@@ -292,7 +313,7 @@ def _proofs(splits: Splits) -> PaperComparison:
 
 def _depths(splits: Splits) -> PaperComparison:
     """VI at depth 2 and 3, train and test, and what the third condition adds in each split."""
-    shallow, deep = METHODS["opdt"], METHODS["opdt-3"]
+    shallow, deep = METHODS["opdt-all"], METHODS["opdt-3"]
     columns = [
         TableColumn(f"{part} VI, depth {method.depth}", 1, ours_only=True)
         for part in ("training", "test")
@@ -315,7 +336,7 @@ def _depths(splits: Splits) -> PaperComparison:
         for quantity in (TRAIN_VI, TEST_VI):
             less, more = (known[quantity.name, method.name] for method in (shallow, deep))
             gains = [more[split] - less[split] for split in more if split in less]
-            entries.append(Entry.of(dataset, "opdt-3 minus opdt", quantity.name, gains))
+            entries.append(Entry.of(dataset, "opdt-3 minus opdt-all", quantity.name, gains))
         rows[SOURCES[dataset].title] = entries
     return PaperComparison(
         "Does the deeper optimum generalise?",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opdt.checks import check_int_or_none, check_number
+from opdt.checks import check_int, check_int_or_none, check_number
 from opdt.experiments.cell import Cell, Record, Scalar
 from opdt.experiments.tables import PaperComparison
 
@@ -25,6 +25,8 @@ class ExperimentSettings:
         Random splits of each dataset into training and test rows.
     seeds : int or None
         The most seeds for a method that draws; None means the paper's number of each method.
+    seeds_of : tuple of (method, int)
+        The same for single methods; they count before `seeds`.
     datasets, methods : tuple of str, or None
         The only ones to run; None means all.
     time_limit : float or None
@@ -36,6 +38,7 @@ class ExperimentSettings:
 
     splits: int = 10
     seeds: int | None = None
+    seeds_of: tuple[tuple[str, int], ...] = ()
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
     time_limit: float | None = None
@@ -44,12 +47,18 @@ class ExperimentSettings:
     def __post_init__(self) -> None:
         for name, value in (("splits", self.splits), ("seeds", self.seeds)):
             check_int_or_none(name, value)
+        for method, most in self.seeds_of:
+            check_int(f"seeds of {method}", most)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, "more than 0 seconds", lambda x: x > 0)
 
     def wants_dataset(self, name: str) -> bool:
         """Whether a dataset takes part."""
         return self.datasets is None or name in self.datasets
+
+    def most_seeds(self, method: str) -> int | None:
+        """The most seeds for a method; None where there is no limit but the paper's."""
+        return dict(self.seeds_of).get(method, self.seeds)
 
     def wants_method(self, name: str) -> bool:
         """Whether a method takes part."""
