@@ -18,7 +18,6 @@ from opdt.problem.groups import CATEGORICAL, NUMERIC
 from opdt.rules import Rule
 from opdt.table import Table
 
-
 Levels = tuple[str, ...]
 
 

@@ -1,8 +1,8 @@
 """Discretised tables: what the learners of the RULES family work on.
 
 A numeric feature is cut into bins of equal width between its smallest and largest value, or into
-bins that hold equally many rows; a level of a categorical feature is a bin too. Every row lies in one bin of each
-feature, or in none where its value is missing.
+bins that hold equally many rows; a level of a categorical feature is a bin too. Every row lies in
+one bin of each feature, or in none where its value is missing.
 """
 
 from __future__ import annotations
