@@ -26,6 +26,8 @@ FREE = STRUCTURES[0]
 # Where an open solver has a chance within a limit that leaves time for the other cells.
 SMALL = ("echocardiogram", "fertility", "hepatitis", "chronic_kidney", "early_stage_diabetes")
 QUICK = SMALL[:2]
+# Where the path formulation has.
+MEDIUM = (*SMALL, "heart_disease", "heart_failure", "parkinsons", "thoracic_surgery")
 
 # Seconds of the processor for the mixed-integer program, unless the run is given a limit; the
 # paper has 600 and 120 of the clock.
@@ -87,7 +89,9 @@ def mip_datasets(settings: ExperimentSettings, program: Program) -> list[str]:
         return []
     if settings.datasets is not None:
         return [name for name in names() if settings.wants_dataset(name)]
-    return list(QUICK if settings.quick else SMALL)
+    if settings.quick:
+        return list(QUICK)
+    return list(MEDIUM if program.formulation == PATH.formulation else SMALL)
 
 
 def has_solver(solver: str = PAPER.solver) -> bool:

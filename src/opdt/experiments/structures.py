@@ -21,7 +21,6 @@ from opdt.experiments.solves import (
     PATH,
     STRUCTURES,
     Program,
-    has_solver,
     mip_cell,
     mip_datasets,
     mip_limit,
@@ -60,7 +59,7 @@ def cells(settings: ExperimentSettings) -> list[Cell]:
         for structure in _structures(settings):
             search += _optima(settings, structure)(dataset)
             for program in programs:
-                if has_solver(program.solver):
+                if dataset in _mip_datasets(settings, program):
                     search += _program(settings, program, structure)(dataset)
     return search
 
