@@ -35,10 +35,10 @@ def cells(settings: ExperimentSettings) -> list[Cell]:
     """The search engine on every split of all datasets, the program on a few of the small."""
     search, program = _search(settings), _program(settings)
     small = mip_datasets(settings, program_of(settings))
-    return [
-        *(cell for dataset in _datasets(settings) for cell in search(dataset)),
-        *(cell for dataset in small for cell in (*_optima(settings)(dataset), *program(dataset))),
-    ]
+    every = [cell for dataset in _datasets(settings) for cell in search(dataset)]
+    for dataset in small:
+        every += [*_optima(settings)(dataset), *program(dataset)]
+    return list(dict.fromkeys(every))
 
 
 def tables(results: Results) -> list[PaperComparison]:

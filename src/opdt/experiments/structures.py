@@ -61,7 +61,7 @@ def cells(settings: ExperimentSettings) -> list[Cell]:
             for program in programs:
                 if dataset in _mip_datasets(settings, program):
                     search += _program(settings, program, structure)(dataset)
-    return search
+    return list(dict.fromkeys(search))
 
 
 def tables(results: Results) -> list[PaperComparison]:
