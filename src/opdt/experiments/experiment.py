@@ -25,10 +25,10 @@ class ExperimentSettings:
         Random splits of each dataset into training and test rows.
     seeds : int or None
         The most seeds for a method that draws; None means the paper's number of each method.
-    seeds_of : tuple of (method, int)
-        The same for single methods; they count before `seeds`.
     datasets, methods : tuple of str, or None
         The only ones to run; None means all.
+    seeds_of : tuple of (method, int)
+        The most seeds for single methods; they count before `seeds`.
     structures : tuple of str, or None
         The only structures of the experiment on structures, as all-all or cat-num; None means all.
     mip_splits : int or None
@@ -44,9 +44,9 @@ class ExperimentSettings:
 
     splits: int = 10
     seeds: int | None = None
-    seeds_of: tuple[tuple[str, int], ...] = ()
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
+    seeds_of: tuple[tuple[str, int], ...] = ()
     structures: tuple[str, ...] | None = None
     mip_splits: int | None = None
     solver: str | None = None
