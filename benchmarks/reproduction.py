@@ -42,7 +42,9 @@ def one(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    return f"{1000 * value:.1f} ms" if value < 0.1 else f"{value:,.3g} s"
+    if value < 0.1:
+        return f"{1000 * value:.1f} ms"
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"
 
 
 def training(folder: Path) -> str:
@@ -133,10 +135,12 @@ def programs(folder: Path) -> str:
     for dataset in dict.fromkeys(each["row"] for each in search if each["row"] in wanted):
         own = {e["method"].split()[1]: e for e in search if e["row"] == dataset}
         printed = [own[each]["paper"] if each in own else "" for each in STRUCTURES]
-        cells = [f"{float(each):,.3g} s" if each else "–" for each in printed]
+        cells = [seconds(float(each)) if each else "–" for each in printed]
+        outcomes = {words: _outcomes(lines, dataset, kind) for words, kind in of_kind.items()}
+        if not any(map(any, outcomes.values())):
+            continue
         rows.append(f"| {dataset} | the paper's solver | {' | '.join(cells)} |")
-        for words, kind in of_kind.items():
-            found = _outcomes(lines, dataset, kind)
+        for words, found in outcomes.items():
             if any(found):
                 rows.append(f"| | {words} | {' | '.join(each or '–' for each in found)} |")
         cells = [seconds(float(own[each]["ours"])) for each in STRUCTURES]
@@ -158,7 +162,7 @@ def _outcomes(lines: list[dict[str, str]], dataset: str, kind: str) -> list[str]
     return [
         ""
         if each not in cells
-        else f"{cells[each]['seconds']:.3g} s"
+        else seconds(cells[each]["seconds"])
         if cells[each]["outcome"].endswith("proven")
         else cells[each]["outcome"]
         for each in STRUCTURES
