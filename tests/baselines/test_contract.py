@@ -192,6 +192,8 @@ def test_a_table_is_covered_as_its_data_are():
         ("prism", "bins", 1),
         ("cart", "max_depth", True),
         ("ripper", "max_conditions", 1.5),
+        ("ripper", "binning", "size"),
+        ("bsccart", "separate", 1),
         ("brs", "n_chains", 0),
         ("skope", "n_estimators", 0),
     ],

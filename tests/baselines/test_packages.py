@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,7 +33,7 @@ def test_wittgenstein_covers_the_same_rows(name, data):
     method = built(name, max_conditions=None, seed=1)
     found = iter(method.fit(X, y))
     table = Table.build(X, y)
-    frame = pd.DataFrame(BinnedTable.of(table).cells)
+    frame = pd.DataFrame(BinnedTable.of(table, binning=method.binning).cells)
     for label in table.classes:
         model = method._model()
         model.fit(frame, y=(y == label).astype(int).to_numpy(), pos_class=1)
@@ -165,6 +167,22 @@ def test_the_papers_own_methods_are_the_engines():
     assert get_baseline("rscrules", w=4).fit(X, y) == [rscrules(X, y, w=4)]
     only = get_baseline("bsccart", levels=("cat", "cat")).fit(X, y)
     assert all(c.op in (Op.EQ, Op.NE) for rule in only for c in rule.conditions)
+
+
+def test_methods_within_structures_may_learn_in_each_of_the_separated_ones():
+    X, y = clinic()
+    for name in ("bsccart", "rscrules"):
+        found = get_baseline(name, separate=True).fit(X, y)
+        each = [
+            get_baseline(name, levels=levels).fit(X, y)
+            for levels in product(("num", "cat"), repeat=2)
+        ]
+        assert found == [rule for rules in each for rule in rules]
+        assert len(found) > 1
+    numbers = X.drop(columns="grade")
+    assert get_baseline("bsccart", separate=True).fit(numbers, y) == get_baseline(
+        "bsccart", levels=("num", "num")
+    ).fit(numbers, y)
 
 
 def test_a_method_without_a_rule_worth_having_gives_none():

@@ -28,6 +28,34 @@ def test_a_numeric_feature_is_cut_into_bins_of_equal_width() -> None:
     assert binned.cells[:, 0].tolist() == [0, 0, 1, 2, 2]
 
 
+def test_a_numeric_feature_is_cut_into_bins_of_equal_frequency() -> None:
+    values = [0.0, 0.1, 0.2, 0.3, 5.0, 6.0, 100.0, 1000.0]
+    binned = BinnedTable.of(Table.build({"x": values}, [0, 1] * 4), 4, binning="frequency")
+    assert texts(binned) == [
+        "x < 0.15", "x >= 0.15 and x < 2.65", "x >= 2.65 and x < 53", "x >= 53",
+    ]  # fmt: skip
+    assert binned.cells[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+@given(
+    values=st.lists(st.integers(-5, 5) | st.floats(-9, 9, width=32), min_size=2, max_size=40),
+    n_bins=st.integers(2, 12),
+)
+def test_bins_of_equal_frequency_are_those_of_pandas(values: list[float], n_bins: int) -> None:
+    pd = pytest.importorskip("pandas")
+    numbers = np.array(values, dtype=np.float64)
+    table = Table.build({"x": numbers}, np.arange(len(numbers)) % 2, warn=False)
+    binned = BinnedTable.of(table, n_bins, binning="frequency")
+    theirs = pd.qcut(numbers, n_bins, labels=False, duplicates="drop")
+    if len(set(theirs)) < 2:  # most values are equal: the bins are of equal width
+        theirs = BinnedTable.of(table, n_bins).cells[:, 0]
+    # The same rows together; pandas may number empty bins.
+    assert np.array_equal(
+        np.unique(theirs, return_inverse=True)[1],
+        np.unique(binned.cells[:, 0], return_inverse=True)[1],
+    )
+
+
 def test_an_empty_bin_is_left_out_and_its_neighbours_keep_their_edges() -> None:
     table = Table.build({"x": [0, 1, 99, 100]}, [0, 1, 0, 1])
     assert texts(BinnedTable.of(table, 4)) == ["x < 25", "x >= 75"]

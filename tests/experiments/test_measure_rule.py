@@ -51,6 +51,18 @@ def test_opdt_finds_the_optimum_and_proves_it(small_data, depth):
     assert record["wall_seconds"] > 0
 
 
+@pytest.mark.parametrize("dataset", ["pima", "blood_transfusion"])
+def test_the_best_of_the_separated_structures_is_as_good_as_all_features(small_data, dataset):
+    found = [
+        measure(
+            Cell.of("rule", dataset=dataset, split=0, method="opdt", depth=2, separate=separate)
+        )
+        for separate in (True, False)
+    ]
+    assert found[0]["train"]["vi"] == found[1]["train"]["vi"] == found[0]["bound"]
+    assert found[0]["proven"] is True
+
+
 def test_the_planted_rule_is_found_on_rows_without_exception(small_data):
     record = measure(Cell.of("rule", dataset="pima", split=0, method="opdt", depth=2))
     data = train_test("pima", 0)

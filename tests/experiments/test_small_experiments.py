@@ -55,7 +55,7 @@ class TestSensitivity:
         assert [entry.paper for entry in row[:4]] == [
             "0.978 (45/46)", "0.719 (46/64)", "0.923 (12/13)", "0.812 (13/16)",
         ]  # fmt: skip
-        part = found[sensitivity.weight_cell(0, 8).key]["train"]
+        part = found[sensitivity.weight_cell(sensitivity.SHOWN_SPLIT, 8).key]["train"]
         right, covered = part["covered"] - part["errors"], part["covered"]
         assert row[0].ours == f"{right / covered:.3f} ({right}/{covered})"
         assert row[1].ours == f"{covered / 64:.3f} ({covered}/64)"

@@ -11,9 +11,10 @@ from opdt.experiments.cell import Cell
 from opdt.experiments.experiment import ExperimentSettings, Results
 from opdt.experiments.published import find_published
 from opdt.experiments.registry import EXPERIMENTS, MEASURES, get_experiment
-from opdt.experiments.solves import MIP, SEARCH, SMALL, STRUCTURES, search_cell
+from opdt.experiments.solves import MEDIUM, MIP, SEARCH, SMALL, STRUCTURES, search_cell
 
 MINE = (
+    "trees",
     "datasets",
     "structures",
     "improvement",
@@ -82,15 +83,37 @@ def test_structures_are_solved_on_every_split_and_by_the_program_on_the_first():
     search = [c for c in structures.cells(settings) if c["engine"] == SEARCH]
     program = [c for c in structures.cells(settings) if c["engine"] == MIP]
     assert len(search) == 12 * len(STRUCTURES) * 4
-    if find_spec("pyscipopt") is not None:
-        assert len(program) == len(SMALL) * len(STRUCTURES)
+    for solver, formulation, datasets in (
+        ("pyscipopt", "paper", SMALL),
+        ("highspy", "path", MEDIUM),
+    ):
+        if find_spec(solver) is not None:
+            own = [c for c in program if c["formulation"] == formulation]
+            assert len(own) == len(datasets) * len(STRUCTURES)
     assert {(c["split"], c["limit"]) for c in program} <= {(0, 9.0)}
+
+
+@needs_solver
+def test_the_program_is_what_the_run_is_given():
+    settings = ExperimentSettings(
+        splits=4, datasets=("german", "hepatitis"), structures=("cat-num",), mip_splits=2,
+        solver="scip", formulation="path", time_limit=600,
+    )  # fmt: skip
+    cells = structures.cells(settings)
+    assert {(c["dataset"], c["structure"]) for c in cells} == {
+        ("german", "cat-num"), ("hepatitis", "cat-num"),
+    }  # fmt: skip
+    program = [c for c in cells if c["engine"] == MIP]
+    assert sorted(c["split"] for c in program) == [0, 0, 1, 1]
+    assert {(c["solver"], c["formulation"], c["limit"]) for c in program} == {("scip", "path", 600)}
+    titles = [table.title for table in structures.tables(results_of(structures, settings))]
+    assert titles[2] == "VI: the path formulation, SCIP, 600 s, 2 splits"
 
 
 @needs_solver
 def test_structure_tables_hold_means_the_papers_number_and_the_outcome():
     tables = structures.tables(results_of(structures, ExperimentSettings(splits=3)))
-    vi, runtime, mip_vi, _, outcome = tables
+    vi, runtime, mip_vi, _, outcome = tables[:5]
     at = STRUCTURES.index("cat-num")
     entry = vi.rows["German"][at]
     # 10, 11 and 12 over the splits.
@@ -133,8 +156,8 @@ def test_solution_times_are_of_all_datasets_and_share_their_cells_with_the_other
     assert (entry.quantity, entry.ours, entry.paper) == ("time to solution", 0.25, 140.321)
     assert [entry.ours for entry in program.rows["Hepatitis"]] == pytest.approx([2, 1, 29 / 3])
     assert outcome.rows["Hepatitis"][0].ours.startswith("2 of 3 optimal")
-    on_on = [c for c in enhancements.cells(settings) if c.get("warm_start") and c["priorities"]]
-    assert set(on_on) <= set(found)
+    # The paper's table is of its program without structure constraints.
+    assert {c["structured"] for c in found if c["engine"] == MIP} == {False}
     assert search_cell("hepatitis", 0) in set(structures.cells(settings)) & set(found)
 
 

@@ -10,12 +10,16 @@ from opdt.experiments.data import train_test
 from opdt.experiments.experiment import ExperimentSettings
 from opdt.experiments.solves import (
     LIMIT,
+    MEDIUM,
+    PAPER,
+    PATH,
     QUICK,
     SMALL,
     better,
     mip_cell,
     mip_datasets,
     mip_limit,
+    mip_programs,
     mip_splits,
     mip_words,
     search_cell,
@@ -48,7 +52,9 @@ def test_the_search_engine_proves_the_optimum_of_a_split(dataset, small_data):
 @pytest.mark.parametrize(("warm_start", "priorities"), [(True, True), (False, False)])
 def test_the_program_is_stopped_with_a_true_bound(warm_start, priorities, small_data):
     pytest.importorskip("pyscipopt")
-    cell = mip_cell("pima", 1, 0.5, warm_start=warm_start, priorities=priorities)
+    cell = mip_cell(
+        "pima", 1, 0.5, warm_start=warm_start, priorities=priorities, structured=warm_start
+    )
     record = measure(cell)
     assert record["vi"] <= optimum("pima", 1) <= record["bound"]
     assert record["proven"] == (record["vi"] == record["bound"])
@@ -78,19 +84,33 @@ def test_a_run_may_set_limit_splits_and_datasets():
     )
     assert list(mip_splits(ExperimentSettings(splits=2))) == [0, 1]
     assert list(mip_splits(ExperimentSettings(splits=10))) == [0, 1, 2]
-    assert mip_words(ExperimentSettings(splits=1)) == "SCIP, 30 s, 1 split"
+    assert list(mip_splits(ExperimentSettings(mip_splits=5, quick=True))) == [0, 1, 2, 3, 4]
+    assert mip_words(ExperimentSettings(splits=1), PAPER) == (
+        "the paper's formulation, SCIP, 30 s, split 0"
+    )
+
+
+def test_a_run_may_set_the_program():
+    assert mip_programs(ExperimentSettings(), PAPER, PATH) == [PAPER, PATH]
+    assert mip_programs(ExperimentSettings(formulation="path"), PAPER) == [PATH]
+    assert mip_programs(ExperimentSettings(solver="highs"), PAPER, PATH) == [("paper", "highs")]
+    both = ExperimentSettings(solver="gurobi", formulation="path")
+    assert mip_programs(both, PAPER) == [("path", "gurobi")]
 
 
 def test_without_its_solver_the_program_is_left_out_with_a_sentence(monkeypatch):
     monkeypatch.setattr(solves, "find_spec", lambda name: None)
-    assert mip_datasets(ExperimentSettings()) == []
-    (why,) = skipped_mip(ExperimentSettings())
+    assert mip_datasets(ExperimentSettings(), PAPER) == []
+    why, other = skipped_mip(ExperimentSettings(), PAPER, PATH)
     assert "needs pyscipopt; run: pip install 'opdt[mip]'" in why
+    assert "needs highspy" in other
     monkeypatch.setattr(solves, "find_spec", lambda name: object())
-    assert skipped_mip(ExperimentSettings()) == []
-    assert mip_datasets(ExperimentSettings()) == list(SMALL)
-    assert mip_datasets(ExperimentSettings(quick=True)) == list(QUICK)
-    assert mip_datasets(ExperimentSettings(datasets=("hepatitis", "german"))) == ["hepatitis"]
+    assert skipped_mip(ExperimentSettings(), PAPER) == []
+    assert mip_datasets(ExperimentSettings(), PAPER) == list(SMALL)
+    assert mip_datasets(ExperimentSettings(), PATH) == list(MEDIUM)
+    assert mip_datasets(ExperimentSettings(quick=True), PATH) == list(QUICK)
+    chosen = ExperimentSettings(datasets=("hepatitis", "german"), quick=True)
+    assert mip_datasets(chosen, PAPER) == ["german", "hepatitis"]
 
 
 def test_a_row_with_its_name_is_the_same_row(uci_folder, monkeypatch):

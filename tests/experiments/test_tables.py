@@ -34,6 +34,15 @@ def test_ours_lies_within_a_standard_deviation_or_not(ours, paper, sd, within):
     assert Entry("", "", "", ours, paper=paper, paper_sd=sd).within is within
 
 
+def test_the_standard_error_is_that_of_the_difference_of_two_means():
+    # Variances of the means: 9 / 4 of ours, 40 / 10 of the paper's.
+    entry = Entry("", "", "", 5.0, ours_sd=3.0, n=4, paper=0.0, paper_sd=math.sqrt(40))
+    assert entry.standard_error == pytest.approx(2.5)
+    assert entry.within_errors is True
+    assert Entry("", "", "", 5.1, 3.0, 4, 0.0, math.sqrt(40)).within_errors is False
+    assert Entry("", "", "", 5.0, None, 1, 0.0, 2.0).within_errors is None
+
+
 def test_times_are_not_judged():
     assert Entry("", "", "", 1.0, paper=1.0, paper_sd=1.0, is_time=True).within is None
 

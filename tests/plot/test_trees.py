@@ -14,6 +14,7 @@ from opdt.engines.bsccart import BSCCARTEngine
 from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.tree import SplitTree
 from opdt.plot import split_tree, structure
+from opdt.plot.canvas import SHAPES
 from opdt.plot.text import count
 from opdt.plot.trees import MAX_LEAVES
 from opdt.problem import Problem, write_structure
@@ -141,6 +142,14 @@ def test_the_chosen_leaf_is_the_rule_of_the_solution() -> None:
         right, wrong = solution.covered - solution.errors, solution.errors
         assert {count(right), count(wrong)} <= set(texts(ax))
         assert "VI = rows − 3 × errors" in texts(ax)
+
+
+def test_the_first_class_may_be_given_so_that_two_pictures_have_the_same_shapes() -> None:
+    problem = clinic_problem(Structure.levels("cat", "num"))
+    tree: SplitTree = BSCCARTEngine().solve(problem).details
+    for label in problem.table.classes.tolist():
+        words = texts(split_tree(tree, problem, ax=sheet(6.4, 3.8), first=label))
+        assert f"{SHAPES[0]} {label}" in words
 
 
 def test_a_tree_on_a_table_takes_the_price_that_is_given() -> None:

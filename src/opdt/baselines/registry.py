@@ -47,7 +47,7 @@ BASELINES: dict[str, BaselineEntry] = {
     ),
     "irep": BaselineEntry(
         "opdt.baselines.ripper:IREP",
-        "incremental reduced error pruning, by wittgenstein, on ten bins",
+        "incremental reduced error pruning, by wittgenstein, on ten bins of equal frequency",
         needs=("wittgenstein",),
         seeds=10,
     ),
@@ -57,7 +57,7 @@ BASELINES: dict[str, BaselineEntry] = {
     ),
     "ripper": BaselineEntry(
         "opdt.baselines.ripper:RIPPER",
-        "repeated incremental pruning, by wittgenstein, on ten bins",
+        "repeated incremental pruning, by wittgenstein, on ten bins of equal frequency",
         needs=("wittgenstein",),
         seeds=10,
     ),

@@ -13,7 +13,7 @@ import wittgenstein
 
 from opdt.baselines.base import Baseline, seeded
 from opdt.checks import check_int_or_none
-from opdt.engines.bins import DEFAULT_BINS, BinnedTable, check_bins
+from opdt.engines.bins import DEFAULT_BINS, FREQUENCY, BinnedTable, check_bins
 from opdt.rules import Condition, Op, Rule
 from opdt.table import Table
 
@@ -32,9 +32,10 @@ class _Wittgenstein(Baseline):
     seed: int = 0
     bins: int = DEFAULT_BINS
     max_conditions: int | None = None
+    binning: str = FREQUENCY
 
     def __post_init__(self) -> None:
-        check_bins(self.bins)
+        check_bins(self.bins, self.binning)
         check_int_or_none("max_conditions", self.max_conditions)
 
     @abstractmethod
@@ -42,7 +43,7 @@ class _Wittgenstein(Baseline):
         """An unfitted classifier of the package."""
 
     def _fit(self, table: Table) -> list[Rule]:
-        binned = BinnedTable.of(table, self.bins)
+        binned = BinnedTable.of(table, self.bins, binning=self.binning)
         used = [j for j, cells in enumerate(binned.cells.T) if len(np.unique(cells)) > 1]
         if not used:
             return []
@@ -74,9 +75,12 @@ class RIPPER(_Wittgenstein):
     seed : int
         For the split into rows to grow on and rows to prune on.
     bins : int
-        Bins of equal width per numeric feature.
+        Bins per numeric feature.
     max_conditions : int or None
         The largest number of bins in a rule.
+    binning : {"frequency", "width"}
+        Whether the bins of a numeric feature hold equally many rows, as those that the package
+        makes by itself, or are of equal width.
     """
 
     name: ClassVar[str] = "ripper"
@@ -98,9 +102,12 @@ class IREP(_Wittgenstein):
     seed : int
         For the split into rows to grow on and rows to prune on.
     bins : int
-        Bins of equal width per numeric feature.
+        Bins per numeric feature.
     max_conditions : int or None
         The largest number of bins in a rule; the paper sets no limit.
+    binning : {"frequency", "width"}
+        Whether the bins of a numeric feature hold equally many rows, as those that the package
+        makes by itself, or are of equal width.
     """
 
     name: ClassVar[str] = "irep"

@@ -119,6 +119,7 @@ app.command(
     epilog=examples(
         "opdt reproduce",
         "opdt reproduce training test --splits 10 --seeds 5 --jobs 2",
+        "opdt reproduce structures --datasets heart_disease --formulation path --time-limit 600",
         "opdt reproduce all --quick --jobs 2 --out quick",
     )
 )(reproduce)

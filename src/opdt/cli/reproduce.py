@@ -12,7 +12,7 @@ import typer
 from opdt.cli.option_groups import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from opdt.experiments.experiment import Experiment, ExperimentSettings
 
@@ -27,8 +27,10 @@ class Scope:
         int | None, typer.Option(metavar="N", min=1, help="Random splits (10; quick: 2).")
     ] = None
     seeds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Most seeds per split (the paper's; quick: 1)."),
+        str | None,
+        typer.Option(
+            metavar="N", help="Most seeds per split (the paper's; quick: 1), or 'brs=3,ripper=10'."
+        ),
     ] = None
     datasets: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Only these datasets: 'german,pima'.")
@@ -36,9 +38,22 @@ class Scope:
     methods: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Only these methods: 'opdt,ripper'.")
     ] = None
+    structures: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these structures: 'all-all,cat-num'.")
+    ] = None
+    mip_splits: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Splits for mixed-integer programs (1 or 3)."),
+    ] = None
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="For each solve of a mixed-integer program."),
+    ] = None
+    solver: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of mixed-integer programs: scip, highs, …")
+    ] = None
+    formulation: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of mixed-integer programs: paper or path.")
     ] = None
     quick: Annotated[
         bool, typer.Option("--quick", help="A small run: all of it in ten minutes on two cores.")
@@ -47,21 +62,30 @@ class Scope:
     def settings(self) -> ExperimentSettings:
         """The same in the words of the experiments."""
         from opdt.datasets.registry import find
-        from opdt.errors import InputError
+        from opdt.engines.mip.engine import FORMULATIONS
+        from opdt.engines.mip.solver import SOLVERS
         from opdt.experiments.comparison import METHODS
         from opdt.experiments.experiment import QUICK_SEEDS, QUICK_SPLITS, ExperimentSettings
+        from opdt.experiments.solves import STRUCTURES
 
-        for name in _parts(self.datasets) or ():
+        for name in _parts(self.datasets, "--datasets") or ():
             find(name)
-        for name in _parts(self.methods) or ():
-            if name not in METHODS:
-                raise InputError(f"'--methods' has {name!r}; the methods are {', '.join(METHODS)}.")
+        _known("--methods", self.methods, METHODS)
+        _known("--structures", self.structures, STRUCTURES)
+        _known("--solver", self.solver, SOLVERS)
+        _known("--formulation", self.formulation, FORMULATIONS)
         usual = ExperimentSettings()
+        seeds, seeds_of = _seeds(self.seeds)
         return ExperimentSettings(
             splits=self.splits or (QUICK_SPLITS if self.quick else usual.splits),
-            seeds=self.seeds or (QUICK_SEEDS if self.quick else usual.seeds),
+            seeds=seeds or (QUICK_SEEDS if self.quick else usual.seeds),
+            seeds_of=seeds_of,
             datasets=_parts(self.datasets),
             methods=_parts(self.methods),
+            structures=_parts(self.structures),
+            mip_splits=self.mip_splits,
+            solver=self.solver,
+            formulation=self.formulation,
             time_limit=self.time_limit,
             quick=self.quick,
         )
@@ -99,6 +123,7 @@ def reproduce(
         return 0
     chosen = _chosen(names)
     settings = scope.settings()
+    chosen = _not_empty(chosen, settings, all_of_them=EVERYTHING in names)
     skipped = dict.fromkeys(line for each in chosen for line in each.skipped(settings))
     for line in [*(about_settings(settings) if scope.quick else ()), *skipped]:
         stderr().print(line, style="yellow", soft_wrap=True)
@@ -128,8 +153,62 @@ def _chosen(names: Sequence[str]) -> list[Experiment]:
     return [get_experiment(name) for name in wanted]
 
 
-def _parts(text: str | None) -> tuple[str, ...] | None:
-    """The names of an option, apart by commas."""
+def _not_empty(
+    chosen: Sequence[Experiment], settings: ExperimentSettings, *, all_of_them: bool
+) -> list[Experiment]:
+    """The experiments that have something to measure; one that was named must have something.
+
+    An experiment that lacks only a package is kept, and says so itself.
+    """
+    from opdt.errors import InputError
+
+    found = [each for each in chosen if each.cells(settings) or each.skipped(settings)]
+    empty = [each.name for each in chosen if each not in found]
+    if empty and not (all_of_them and found):
+        raise InputError(
+            f"experiment {empty[0]!r} has nothing to measure with these options; choose other "
+            "'--datasets', '--methods' or '--structures', or leave them out."
+        )
+    return found
+
+
+def _known(option: str, text: str | None, names: Iterable[str]) -> None:
+    """Refuse a name that is none of these."""
+    from opdt.errors import InputError
+
+    for name in _parts(text, option) or ():
+        if name not in names:
+            raise InputError(f"{option!r} has {name!r}; choose from {', '.join(names)}.")
+
+
+def _parts(text: str | None, option: str = "") -> tuple[str, ...] | None:
+    """The names of an option, apart by commas; an option without any is refused."""
+    from opdt.errors import InputError
+
     if text is None:
         return None
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not parts:
+        raise InputError(f"{option!r} names nothing; leave it out, or give at least one name.")
+    return parts
+
+
+def _seeds(text: str | None) -> tuple[int | None, tuple[tuple[str, int], ...]]:
+    """The most seeds for all methods, and for single ones."""
+    from opdt.errors import InputError
+    from opdt.experiments.comparison import METHODS
+
+    most: int | None = None
+    single: dict[str, int] = {}
+    for part in _parts(text, "--seeds") or ():
+        method, equals, number = part.rpartition("=")
+        if not number.strip().isdecimal() or int(number) < 1 or (equals and method not in METHODS):
+            raise InputError(
+                f"'--seeds' must be a number of at least 1, or numbers of methods such as "
+                f"'brs=3,ripper=10'; got {part!r}."
+            )
+        if equals:
+            single[method] = int(number)
+        else:
+            most = int(number)
+    return most, tuple(single.items())

@@ -1,8 +1,8 @@
 """Discretised tables: what the learners of the RULES family work on.
 
-A numeric feature is cut into bins of equal width between its smallest and largest value, as the
-paper does; a level of a categorical feature is a bin too. Every row lies in one bin of each
-feature, or in none where its value is missing.
+A numeric feature is cut into bins of equal width between its smallest and largest value, or into
+bins that hold equally many rows; a level of a categorical feature is a bin too. Every row lies in
+one bin of each feature, or in none where its value is missing.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.checks import check_int
+from opdt.checks import check_choice, check_int
 from opdt.problem import CodedCondition
 from opdt.rules import Condition, Op
 from opdt.solution import Budget, Clock
 from opdt.table import Column, Kind, Table
 
 DEFAULT_BINS = 10  # the paper's number of equal bins
+# What is equal about the bins of a numeric feature: their width, or the rows in them.
+BINNINGS = WIDTH, FREQUENCY = ("width", "frequency")
 # Edges are shown without the dust of binary arithmetic, where that moves no value.
 _DIGITS = 12
 
@@ -56,13 +58,17 @@ class BinnedTable:
 
     @classmethod
     def of(
-        cls, table: Table, n_bins: int = DEFAULT_BINS, clock: Clock | None = None
+        cls,
+        table: Table,
+        n_bins: int = DEFAULT_BINS,
+        clock: Clock | None = None,
+        binning: str = WIDTH,
     ) -> BinnedTable:
-        """Cut the numeric features of a table into bins of equal width.
+        """Cut the numeric features of a table into bins of equal width or of equal frequency.
 
         The clock's limits end the work with `LimitReached` or `MemoryLimit`.
         """
-        check_bins(n_bins)
+        check_bins(n_bins, binning)
         clock = clock or Budget().start()
         clock.require(
             table.n_rows * (4 * table.n_features + 32),
@@ -74,7 +80,7 @@ class BinnedTable:
         for feature, column in enumerate(table.columns):
             clock.check()
             if column.kind is Kind.NUMERIC:
-                made, places = _numeric(feature, column, n_bins)
+                made, places = _numeric(feature, column, _CUTS[binning](column, n_bins))
             else:
                 made, places = _levels(feature, column)
             # One place more, at the end, for the code -1 of missing values.
@@ -88,9 +94,10 @@ class BinnedTable:
         return cls(tuple(bins), cells)
 
 
-def check_bins(n_bins: Any) -> None:
-    """Refuse a number of bins that cannot part anything."""
+def check_bins(n_bins: Any, binning: Any = WIDTH) -> None:
+    """Refuse a number of bins that cannot part anything, and an unknown way to cut them."""
     check_int("bins", n_bins, 2)
+    check_choice("binning", binning, BINNINGS)
 
 
 def _levels(feature: int, column: Column) -> tuple[list[Bin], NDArray[np.intp]]:
@@ -114,9 +121,8 @@ class _Cut(NamedTuple):
     last: Any
 
 
-def _numeric(feature: int, column: Column, n_bins: int) -> tuple[list[Bin], NDArray[np.intp]]:
-    """The bins that hold rows, and the place of each value among them."""
-    cuts = _cuts(column, n_bins)
+def _numeric(feature: int, column: Column, cuts: list[_Cut]) -> tuple[list[Bin], NDArray[np.intp]]:
+    """The bins between these cuts, which all hold rows, and the place of each value among them."""
     codes = np.array([cut.code for cut in cuts], dtype=np.intp)
     places = np.searchsorted(codes, np.arange(column.n_values), side="right")
     if not cuts:
@@ -134,8 +140,8 @@ def _numeric(feature: int, column: Column, n_bins: int) -> tuple[list[Bin], NDAr
     return bins, places
 
 
-def _cuts(column: Column, n_bins: int) -> list[_Cut]:
-    """The inner edges that part values, ascending.
+def _equal_width(column: Column, n_bins: int) -> list[_Cut]:
+    """The inner edges of bins of equal width that part values, ascending.
 
     Edges of whole numbers and dates are rounded up, which parts the same values. Between edges
     with the same first value beyond them lie empty bins.
@@ -156,6 +162,36 @@ def _cuts(column: Column, n_bins: int) -> list[_Cut]:
         if 0 < code < len(values):
             cuts[code] = _Cut(code, cuts[code].first if code in cuts else edge, edge)
     return list(cuts.values())
+
+
+def _equal_frequency(column: Column, n_bins: int) -> list[_Cut]:
+    """The inner edges of bins that hold equally many rows, as far as equal values allow.
+
+    The edges are the quantiles of pandas' `qcut`, by interpolation between rows; a row with the
+    value of an edge lies below it, and edges that are equal count once. Where that leaves one bin,
+    because most rows have the same value, the bins are of equal width. An edge is written halfway
+    between the values around it.
+    """
+    values = column.values
+    if not len(values):
+        return []
+    numbers = values.astype(np.int64) if values.dtype.kind == "M" else values
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(values))
+    shares = np.arange(1, n_bins) / n_bins
+    quantiles = np.quantile(np.repeat(numbers, counts).astype(np.float64), shares)
+    cuts = []
+    for code in np.unique(np.searchsorted(numbers, quantiles, side="right")).tolist():
+        if 0 < code < len(values):
+            low, high = (_number(values[at]) for at in (code - 1, code))
+            middle = low / 2 + high / 2
+            edge = _like(float(f"{middle:.{_DIGITS}g}"), values)
+            if not values[code - 1] < edge <= values[code]:
+                edge = values[code]
+            cuts.append(_Cut(code, edge, edge))
+    return cuts or _equal_width(column, n_bins)
+
+
+_CUTS = {WIDTH: _equal_width, FREQUENCY: _equal_frequency}
 
 
 def _number(value: Any) -> float:

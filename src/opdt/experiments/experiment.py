@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opdt.checks import check_int_or_none, check_number
+from opdt.checks import check_int, check_int_or_none, check_number
 from opdt.experiments.cell import Cell, Record, Scalar
 from opdt.experiments.tables import PaperComparison
 
@@ -27,6 +27,14 @@ class ExperimentSettings:
         The most seeds for a method that draws; None means the paper's number of each method.
     datasets, methods : tuple of str, or None
         The only ones to run; None means all.
+    seeds_of : tuple of (method, int)
+        The most seeds for single methods; they count before `seeds`.
+    structures : tuple of str, or None
+        The only structures of the experiment on structures, as all-all or cat-num; None means all.
+    mip_splits : int or None
+        Splits for mixed-integer programs; None means the experiment's own number.
+    solver, formulation : str or None
+        How mixed-integer programs are solved; None means the experiment's own ways.
     time_limit : float or None
         Seconds for each solve of a mixed-integer program; None means the experiment's own limit.
         The search engine proves its optimum within a fraction of a second and has no limit.
@@ -38,18 +46,34 @@ class ExperimentSettings:
     seeds: int | None = None
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
+    seeds_of: tuple[tuple[str, int], ...] = ()
+    structures: tuple[str, ...] | None = None
+    mip_splits: int | None = None
+    solver: str | None = None
+    formulation: str | None = None
     time_limit: float | None = None
     quick: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (("splits", self.splits), ("seeds", self.seeds)):
+        numbers = ("splits", "seeds", "mip_splits")
+        for name, value in ((each, getattr(self, each)) for each in numbers):
             check_int_or_none(name, value)
+        for method, most in self.seeds_of:
+            check_int(f"seeds of {method}", most)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, "more than 0 seconds", lambda x: x > 0)
 
     def wants_dataset(self, name: str) -> bool:
         """Whether a dataset takes part."""
         return self.datasets is None or name in self.datasets
+
+    def most_seeds(self, method: str) -> int | None:
+        """The most seeds for a method; None where there is no limit but the paper's."""
+        return dict(self.seeds_of).get(method, self.seeds)
+
+    def wants_structure(self, name: str) -> bool:
+        """Whether a structure takes part."""
+        return self.structures is None or name in self.structures
 
     def wants_method(self, name: str) -> bool:
         """Whether a method takes part."""

@@ -28,6 +28,8 @@ _COLUMNS = (
     "paper_sd",
     "difference",
     "within_paper_sd",
+    "standard_error",
+    "within_two_errors",
     "is_time",
     "note",
 )
@@ -73,7 +75,8 @@ def long_form(tables: Sequence[PaperComparison]) -> str:
                 if entry is None:
                     continue
                 values = (getattr(entry, each) for each in _COLUMNS[2:10])
-                last = (entry.difference, entry.within, entry.is_time, entry.note)
+                errors = (entry.standard_error, entry.within_errors)
+                last = (entry.difference, entry.within, *errors, entry.is_time, entry.note)
                 writer.writerow([table.title, name, *map(_plain, (*values, *last))])
     return text.getvalue()
 

@@ -10,6 +10,7 @@ from opdt.experiments.experiment import Experiment
 
 # In the order of the paper. The value is "module:NAME" of an Experiment.
 EXPERIMENTS: dict[str, str] = {
+    "trees": "opdt.experiments.trees:EXPERIMENT",
     "datasets": "opdt.experiments.dataset_table:EXPERIMENT",
     "structures": "opdt.experiments.structures:EXPERIMENT",
     "improvement": "opdt.experiments.improvement:EXPERIMENT",
@@ -25,6 +26,7 @@ EXPERIMENTS: dict[str, str] = {
 # The function of each kind of cell: "module:function", which takes the cell and returns a record.
 MEASURES: dict[str, str] = {
     "dataset": "opdt.experiments.dataset_table:measure",
+    "tree": "opdt.experiments.trees:measure",
     "structure": "opdt.experiments.structures:measure",
     "improvement": "opdt.experiments.improvement:measure",
     "rule": "opdt.experiments.measure_rule:measure",
@@ -33,7 +35,12 @@ MEASURES: dict[str, str] = {
 }
 
 # The dataset of kinds whose cells all use the same one, and so do not name it.
-FIXED_DATASETS = {"improvement": "german", "sensitivity": "hepatitis", "importance": "german"}
+FIXED_DATASETS = {
+    "tree": "hepatitis",
+    "improvement": "german",
+    "sensitivity": "hepatitis",
+    "importance": "german",
+}
 
 
 def get_experiment(name: str) -> Experiment:

@@ -130,9 +130,15 @@ def about_settings(settings: ExperimentSettings) -> list[str]:
     words = f"Asked for: {settings.splits} split{'s' * (settings.splits != 1)}"
     if settings.seeds is not None:
         words += f", at most {settings.seeds} seed{'s' * (settings.seeds != 1)} per split"
+    for method, most in settings.seeds_of:
+        words += f", at most {most} of {method}"
+    if settings.mip_splits is not None:
+        words += f", {settings.mip_splits} for mixed-integer programs"
+    for value in (settings.formulation, settings.solver):
+        words += f", {value}" if value is not None else ""
     if settings.time_limit is not None:
         words += f", {settings.time_limit:g} s for a mixed-integer program"
-    for name, chosen in (("datasets", settings.datasets), ("methods", settings.methods)):
-        if chosen is not None:
+    for name in ("datasets", "methods", "structures"):
+        if (chosen := getattr(settings, name)) is not None:
             words += f", only the {name} {', '.join(chosen)}"
     return [*lines, f"{words}."]

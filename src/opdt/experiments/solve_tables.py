@@ -79,7 +79,9 @@ def method_of(cells: Sequence[Cell]) -> str:
     cell = cells[0]
     words = [cell["engine"], cell["structure"]]
     if cell["engine"] == MIP:
+        words += [cell["formulation"], cell["solver"]]
         words += ["on" if cell[name] else "off" for name in ("warm_start", "priorities")]
+        words += [] if cell.get("structured", True) else ["unstructured"]
     return " ".join(words)
 
 

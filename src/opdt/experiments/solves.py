@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
-from opdt.datasets import load
+from opdt.datasets import load, names
 from opdt.engines.base import Engine
+from opdt.engines.mip.solver import SOLVERS
 from opdt.experiments.cell import Cell, Record
 from opdt.experiments.data import plan_of, train_test
 from opdt.experiments.experiment import ExperimentSettings
@@ -25,13 +26,44 @@ FREE = STRUCTURES[0]
 # Where an open solver has a chance within a limit that leaves time for the other cells.
 SMALL = ("echocardiogram", "fertility", "hepatitis", "chronic_kidney", "early_stage_diabetes")
 QUICK = SMALL[:2]
+# Where the path formulation has.
+MEDIUM = (*SMALL, "heart_disease", "heart_failure", "parkinsons", "thoracic_surgery")
 
 # Seconds of the processor for the mixed-integer program, unless the run is given a limit; the
 # paper has 600 and 120 of the clock.
 LIMIT, QUICK_LIMIT = 30.0, 4.0
 MIP_SPLITS = 3
 REPEATS = 5
-_PACKAGE = "pyscipopt"
+
+
+class Program(NamedTuple):
+    """A mixed-integer program: its model and its solver."""
+
+    formulation: str
+    solver: str
+
+    @property
+    def words(self) -> str:
+        """In a few words."""
+        return f"the {FORMULATION_WORDS[self.formulation]}, {SOLVER_WORDS[self.solver]}"
+
+
+FORMULATION_WORDS = {"paper": "paper's formulation", "path": "path formulation"}
+SOLVER_WORDS = {"scip": "SCIP", "highs": "HiGHS", "gurobi": "Gurobi"}
+# SCIP is the open solver that has branching priorities; HiGHS is the faster one on path models.
+PAPER, PATH = Program("paper", "scip"), Program("path", "highs")
+
+
+def mip_programs(settings: ExperimentSettings, *usual: Program) -> list[Program]:
+    """The programs that are solved: the experiment's own, or what the run is given.
+
+    With a formulation alone its solver is the one that is usual for it.
+    """
+    if settings.formulation is None and settings.solver is None:
+        return list(usual)
+    formulation = settings.formulation or PAPER.formulation
+    own = next(each.solver for each in (PAPER, PATH) if each.formulation == formulation)
+    return [Program(formulation, settings.solver or own)]
 
 
 def mip_limit(settings: ExperimentSettings) -> float:
@@ -39,34 +71,42 @@ def mip_limit(settings: ExperimentSettings) -> float:
     return settings.time_limit or (QUICK_LIMIT if settings.quick else LIMIT)
 
 
-def mip_splits(settings: ExperimentSettings) -> range:
+def mip_splits(settings: ExperimentSettings, usual: int = MIP_SPLITS) -> range:
     """The splits on which the mixed-integer program is solved."""
-    return range(1 if settings.quick else min(settings.splits, MIP_SPLITS))
+    return range(settings.mip_splits or (1 if settings.quick else min(settings.splits, usual)))
 
 
-def mip_words(settings: ExperimentSettings) -> str:
-    """How the mixed-integer program is solved, in a few words."""
-    n_splits = len(mip_splits(settings))
-    return f"SCIP, {mip_limit(settings):g} s, {n_splits} split{'s' if n_splits > 1 else ''}"
+def mip_words(settings: ExperimentSettings, program: Program, usual: int = MIP_SPLITS) -> str:
+    """How a mixed-integer program is solved, in a few words."""
+    n_splits = len(mip_splits(settings, usual))
+    splits = f"{n_splits} splits" if n_splits > 1 else "split 0"
+    return f"{program.words}, {mip_limit(settings):g} s, {splits}"
 
 
-def mip_datasets(settings: ExperimentSettings) -> list[str]:
-    """The datasets on which the mixed-integer program is solved; none without its solver."""
-    chosen = QUICK if settings.quick else SMALL
-    return [name for name in chosen if has_solver() and settings.wants_dataset(name)]
-
-
-def has_solver() -> bool:
-    """Whether SCIP is installed: of the open solvers only it has branching priorities."""
-    return find_spec(_PACKAGE) is not None
-
-
-def skipped_mip(settings: ExperimentSettings) -> list[str]:
-    """Why the mixed-integer program is left out, where it is."""
-    if has_solver():
+def mip_datasets(settings: ExperimentSettings, program: Program) -> list[str]:
+    """The datasets on which a program is solved: those asked for, or some; none without solver."""
+    if not has_solver(program.solver):
         return []
-    cure = "run: pip install 'opdt[mip]'."
-    return [f"the mixed-integer program is skipped: it needs {_PACKAGE}; {cure}"]
+    if settings.datasets is not None:
+        return [name for name in names() if settings.wants_dataset(name)]
+    if settings.quick:
+        return list(QUICK)
+    return list(MEDIUM if program.formulation == PATH.formulation else SMALL)
+
+
+def has_solver(solver: str = PAPER.solver) -> bool:
+    """Whether a solver is installed."""
+    return find_spec(SOLVERS[solver].package) is not None
+
+
+def skipped_mip(settings: ExperimentSettings, *usual: Program) -> list[str]:
+    """Why mixed-integer programs are left out, where they are."""
+    missing = [each for each in mip_programs(settings, *usual) if not has_solver(each.solver)]
+    return [
+        f"{each.words}, is skipped: it needs {SOLVERS[each.solver].package}; run: pip install "
+        f"'opdt[{SOLVERS[each.solver].extra}]'."
+        for each in missing
+    ]
 
 
 def search_cell(dataset: str, split: int, structure: str = FREE) -> Cell:
@@ -82,20 +122,27 @@ def mip_cell(
     limit: float,
     structure: str = FREE,
     *,
+    program: Program = PAPER,
     warm_start: bool = True,
     priorities: bool = True,
+    structured: bool = True,
 ) -> Cell:
-    """The paper's mixed-integer program by SCIP, with or without the paper's enhancements."""
+    """A mixed-integer program, with or without the paper's enhancements and constraints."""
+    # Path models mostly end before their limit.
+    cost = limit / 3 if program.formulation == PATH.formulation else limit
     return Cell.of(
         "structure",
-        cost=limit + 1,
+        cost=cost + 1,
         dataset=dataset,
         split=split,
         structure=structure,
         engine=MIP,
+        solver=program.solver,
+        formulation=program.formulation,
         limit=float(limit),
         warm_start=warm_start,
         priorities=priorities,
+        structured=structured,
     )
 
 
@@ -158,10 +205,11 @@ def engine_of(cell: Cell) -> Engine:
     if cell["engine"] == SEARCH:
         return SearchEngine()
     return MIPEngine(
-        solver=cell.get("solver", "scip"),
-        formulation=cell.get("formulation", "paper"),
+        solver=cell["solver"],
+        formulation=cell["formulation"],
         warm_start=cell["warm_start"],
         priorities=cell["priorities"],
+        structured=cell.get("structured", True),
     )
 
 

@@ -9,6 +9,8 @@ from statistics import fmean, stdev
 from typing import Any, Literal, Self
 
 Value = float | str | None
+# Splits behind each mean of the paper that it prints with a standard deviation.
+PAPER_SPLITS = 10
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,26 @@ class Entry:
         if self.difference is None or self.paper_sd is None or self.is_time:
             return None
         return abs(self.difference) <= self.paper_sd
+
+    @property
+    def standard_error(self) -> float | None:
+        """Standard error of the difference of the two means; None if it is unknown.
+
+        Splits of the same rows are drawn independently by us and by the paper, so the variances
+        of the two means add up.
+        """
+        if self.difference is None or self.is_time or self.n < 2:
+            return None
+        if self.ours_sd is None or self.paper_sd is None:
+            return None
+        return math.sqrt(self.ours_sd**2 / self.n + self.paper_sd**2 / PAPER_SPLITS)
+
+    @property
+    def within_errors(self) -> bool | None:
+        """Whether the difference is at most two standard errors; None if that is unknown."""
+        if self.standard_error is None or self.difference is None:
+            return None
+        return abs(self.difference) <= 2 * self.standard_error
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from opdt.plot.text import (
 from opdt.problem import FeatureGroups, Problem, Structure, VolumeImpurity
 from opdt.problem.arguments import resolve_constraints, resolve_structure, resolve_table
 from opdt.problem.groups import ALL, CATEGORICAL, NUMERIC
-from opdt.problem.lifting import lift_condition
+from opdt.problem.lifting import class_code, lift_condition
 from opdt.rules import Rule
 from opdt.solution import Solution
 
@@ -148,7 +148,13 @@ def _structure_box(shape: Structure, known: Mapping[str, Any], node: int) -> Nod
 
 
 def split_tree(
-    tree: Any, X: Any, y: Any = None, *, ax: Axes | None = None, w: float | None = None
+    tree: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    ax: Axes | None = None,
+    w: float | None = None,
+    first: Any = None,
 ) -> Axes:
     """Draw a tree with its conditions, rows and VI; the rule's leaf and the way to it stand out.
 
@@ -167,6 +173,9 @@ def split_tree(
     ax : matplotlib Axes, optional
     w : float, optional
         The price of one error; that of the problem or the model, or 10.
+    first : class, optional
+        The class with the first shape and colour; that of the rule if left out. Pictures that
+        are looked at together have the same shapes where they have the same first class.
 
     Returns
     -------
@@ -174,7 +183,7 @@ def split_tree(
     """
     problem = _problem(tree, X, y, w)
     found = _tree(tree, problem)
-    view = _View.of(found, problem)
+    view = _View.of(found, problem, None if first is None else class_code(problem.table, first))
     root = view.box(1)
     ax = axes_for(ax, *figure_size(root), sheet=True)
     theme = theme_of(ax)
@@ -251,12 +260,13 @@ class _View:
     depth_beside: int  # levels drawn of a subtree that does not hold the rule
 
     @classmethod
-    def of(cls, tree: SplitTree, problem: Problem) -> _View:
+    def of(cls, tree: SplitTree, problem: Problem, first: int | None = None) -> _View:
         nodes = {record.node: record for record in tree.walk(problem)}
         classes = [str(name) for name in problem.table.classes.tolist()]
         numbers = np.bincount(problem.table.labels, minlength=len(classes))
-        others = (code for code in range(len(classes)) if code != tree.label)
-        order = (tree.label, *sorted(others, key=lambda code: (-numbers[code], classes[code])))
+        leading = tree.label if first is None else first
+        others = (code for code in range(len(classes)) if code != leading)
+        order = (leading, *sorted(others, key=lambda code: (-numbers[code], classes[code])))
         for depth in range(tree.structure.depth, -1, -1):
             view = cls(tree, problem, nodes, order, depth)
             if sum(not box.children for box in view.box(1).walk()) <= MAX_LEAVES:
@@ -265,7 +275,7 @@ class _View:
 
     @property
     def class_names(self) -> list[str]:
-        """What the shapes of the classes mean, the rule's class first."""
+        """What the shapes of the classes mean, in their order."""
         names = [class_text(self.problem.table.classes.tolist()[code]) for code in self.order]
         if len(names) <= MAX_CLASSES:
             return names

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, note, settings
 
@@ -10,7 +12,7 @@ from opdt.engines.exhaustive import ExhaustiveEngine
 from opdt.engines.mip import MIPEngine, bounds, paper, vectors
 from opdt.engines.search import SearchEngine
 from opdt.engines.tree import SplitTree
-from opdt.problem import Problem
+from opdt.problem import Problem, Structure
 from opdt.solution import Solution, Status, StopReason
 from strategies import describe, small_problems
 
@@ -89,6 +91,13 @@ def test_the_path_model_agrees_with_the_oracle(solver: str, problem: Problem) ->
 def test_neither_start_nor_priorities_nor_scaling_change_the_answer(problem: Problem) -> None:
     plain = MIPEngine(warm_start=False, priorities=False, scaling="minmax", seed=3)
     agree(plain, problem)
+
+
+@settings(max_examples=30)
+@given(problem=small_problems(options=(), max_rows=6, max_depth=2))
+def test_without_structure_constraints_the_answer_is_that_of_all_features(problem: Problem) -> None:
+    free = replace(problem, structure=Structure.free(problem.structure.depth))
+    agree(MIPEngine(structured=False), free)
 
 
 @pytest.mark.slow

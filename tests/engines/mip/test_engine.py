@@ -65,6 +65,8 @@ BEST = Rule([Condition("x", Op.GE, 2), Condition("c", Op.EQ, "u")], "a")
         ({"warm_start": "cart"}, "'warm_start' must be True, False, 'bsccart', .* or a Rule"),
         ({"warm_start": 1}, "'warm_start' must be"),
         ({"priorities": 1}, "'priorities' must be True or False, got 1"),
+        ({"structured": None}, "'structured' must be True or False, got None"),
+        ({"structured": False, "formulation": "path"}, "'structured' can be False only with"),
         ({"seed": -1}, "'seed' must be an int >= 0, got -1"),
     ],
 )

@@ -25,6 +25,7 @@ from opdt.engines.mip.start import Start, check_warm_start, find_start, warn_unu
 from opdt.engines.tree import SplitTree
 from opdt.errors import EngineFailure, InputError
 from opdt.problem import Chain, CodedRule, Problem
+from opdt.problem.groups import ALL
 from opdt.rules import Rule
 from opdt.solution import Clock, LimitReached, StopReason
 
@@ -82,6 +83,10 @@ class MIPEngine(Engine):
     scaling : {"rank", "minmax"}
         How numeric features get into [0, 1]: by rank, which is safe, or by minimum and maximum as
         in the paper, refused where values are too close for a solver. No concern of "path".
+    structured : bool
+        False leaves the Branching Structure Constraints out of the paper's model, as the paper does
+        to measure what they are worth. Only the structure of all features on every level is
+        solved so, since the rules of the model then have that structure and no other.
     seed : int
         Of the solver's random choices.
 
@@ -104,6 +109,7 @@ class MIPEngine(Engine):
     warm_start: bool | str | Rule = True
     priorities: bool = True
     scaling: str = "rank"
+    structured: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -114,12 +120,25 @@ class MIPEngine(Engine):
         ):
             check_choice(name, getattr(self, name), tuple(allowed))
         check_warm_start(self.warm_start)
-        check_bool("priorities", self.priorities)
+        for name in ("priorities", "structured"):
+            check_bool(name, getattr(self, name))
+        if not self.structured and self.formulation != "paper":
+            raise InputError(
+                "'structured' can be False only with formulation='paper'; the path model is made "
+                "of the structure."
+            )
         check_int("seed", self.seed, 0)
 
     def refuses(self, problem: Problem) -> str | None:
         """Refuse what the formulation cannot say."""
-        return None if self.formulation == "path" else paper_refuses(problem, self.scaling)
+        if self.formulation == "path":
+            return None
+        if not self.structured and not _is_free(problem):
+            return (
+                "without structure constraints the model finds rules of all features only; leave "
+                "'structure' out or use structured=True"
+            )
+        return paper_refuses(problem, self.scaling)
 
     def models(self, problem: Problem) -> tuple[Model, ...]:
         """The models of a problem, to be written to files or looked at.
@@ -129,7 +148,7 @@ class MIPEngine(Engine):
         if why := self.refuses(problem):
             raise InputError(f"there is no model of this problem: {why}.")
         if self.formulation == "paper":
-            return (paper.formulate(problem, self.scaling)[0],)
+            return (paper.formulate(problem, self.scaling, structured=self.structured)[0],)
         paths = (formulate_path(problem, chain, label) for label, chain in path_parts(problem))
         return tuple(path.model for path in paths if path is not None)
 
@@ -185,6 +204,16 @@ class ModelTask:
             start=start,
             notes=(*self.notes(), *journal.notes),
         )
+
+
+def _is_free(problem: Problem) -> bool:
+    """Whether every node splits on all features and every leaf may be the rule."""
+    structure = problem.structure
+    return (
+        all(structure.split)
+        and set(structure.group) == {ALL}
+        and set(structure.target_leaves) == set(structure.leaves)
+    )
 
 
 def paper_refuses(problem: Problem, scaling: str) -> str | None:
@@ -272,7 +301,10 @@ def solve_paper(task: ModelTask) -> Outcome:
     problem = task.problem
     journal = Journal(problem, task.clock, problem.ceiling)
     try:
-        model, made = paper.formulate(problem, task.engine.scaling, clock=task.clock)
+        engine = task.engine
+        model, made = paper.formulate(
+            problem, engine.scaling, structured=engine.structured, clock=task.clock
+        )
         task.clock.check()
     except LimitReached as stop:
         journal.incumbent(task.start.rule, task.start.tree, bound=float("inf"))

@@ -5,8 +5,10 @@ one condition per level of a chain: u_dc = 1 says that level d applies condition
 the level may be left out). A row satisfies level d if the chosen condition holds for it,
 s_di = sum of u_dc over the conditions that hold for row i. Covered rows of the rule's class have
 z_i <= s_di for every d; errors have z_i >= sum_d s_di - (D - 1). Thresholds are ordered, so that
-s_di is written with running sums of u, and z and the sums may be continuous. Rows that agree on
-every feature of the chain share their z.
+s_di is written with running sums of u; z may be continuous. So may the sums, but as whole numbers
+they are better to branch on: a sum says on which side of a threshold the condition lies, and halves
+what is left, where a u takes one threshold out. Rows that agree on every feature of the chain share
+their z.
 """
 
 from __future__ import annotations
@@ -242,7 +244,7 @@ def _running_sums(build: Builder, name: str, own: Indices) -> Indices:
     """Variables that are u_0, u_0 + u_1, …: the ordered thresholds passed so far."""
     if len(own) < 2:
         return own
-    rest = build.variables(name, range(1, len(own)), integer=False)
+    rest = build.variables(name, range(1, len(own)), priority=2)
     sums, rows = np.concatenate([own[:1], rest]), np.arange(len(rest))
     build.rows(
         "running_sums",
