@@ -46,8 +46,10 @@ if typing.TYPE_CHECKING:
     from opdt.analysis.permutation import PermutationTest, permutation_test
     from opdt.analysis.significant import SignificantRules, significant_rules
     from opdt.analysis.stability import Stability, stability
+    from opdt.analysis.worth_frontier import WorthFrontier, worth_frontier
     from opdt.analysis.worth_path import WorthPath, worth_path
     from opdt.certificates import Certificate, certify
+    from opdt.device.device_search import DeviceSearch, DeviceUse
     from opdt.engines.bsccart import BSCCARTEngine
     from opdt.engines.exhaustive import ExhaustiveEngine
     from opdt.engines.mip import MIPEngine
@@ -72,6 +74,8 @@ __all__ = [
     "Condition",
     "Constraints",
     "DemandPath",
+    "DeviceSearch",
+    "DeviceUse",
     "Engine",
     "EngineFailure",
     "EngineUnavailable",
@@ -119,6 +123,7 @@ __all__ = [
     "Uplift",
     "Verdict",
     "WeightPath",
+    "WorthFrontier",
     "WorthPath",
     "__version__",
     "baselines",
@@ -146,6 +151,7 @@ __all__ = [
     "top_rules",
     "vi_index",
     "weight_path",
+    "worth_frontier",
     "worth_path",
     "write_rule",
     "write_structure",
@@ -157,6 +163,8 @@ _LATER = {
     "Certificate": "opdt.certificates",
     "Claim": "opdt.analysis.claims",
     "DemandPath": "opdt.analysis.demands",
+    "DeviceSearch": "opdt.device.device_search",
+    "DeviceUse": "opdt.device.device_search",
     "ExhaustiveEngine": "opdt.engines.exhaustive",
     "HoldoutReport": "opdt.analysis.intervals",
     "MIPEngine": "opdt.engines.mip",
@@ -173,6 +181,7 @@ _LATER = {
     "SignificantRules": "opdt.analysis.significant",
     "Stability": "opdt.analysis.stability",
     "WeightPath": "opdt.analysis.path",
+    "WorthFrontier": "opdt.analysis.worth_frontier",
     "WorthPath": "opdt.analysis.worth_path",
     "boruta_groups": "opdt.analysis.groups",
     "certify": "opdt.certificates",
@@ -190,6 +199,7 @@ _LATER = {
     "stability": "opdt.analysis.stability",
     "top_rules": "opdt.analysis.alternatives",
     "weight_path": "opdt.analysis.path",
+    "worth_frontier": "opdt.analysis.worth_frontier",
     "worth_path": "opdt.analysis.worth_path",
 }
 _MODULES = ("baselines", "datasets", "plot")

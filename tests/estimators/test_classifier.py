@@ -73,6 +73,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "label": "ill",
         "objective": "vi",
         "min_coverage": None,
+        "max_coverage": None,
         "min_precision": None,
         "class_weight": None,
         "constraints": None,
@@ -82,6 +83,7 @@ def test_the_constructor_only_stores_and_clone_keeps_every_parameter():
         "time_limit": 9,
         "n_jobs": 2,
         "memory_limit": None,
+        "device": None,
     }
 
 

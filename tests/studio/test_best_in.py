@@ -116,7 +116,7 @@ def test_the_rule_is_that_of_discover_and_its_worth_that_of_its_rows(name: str) 
         assert outcome.unseen.worth.value == pytest.approx((4 - held.y[fires]).sum())
     if name == "mean":
         assert outcome.unseen.worth.value == pytest.approx(held.y[fires].mean())
-        assert outcome.sentence.endswith(f", then {STAY} is high.")
+        assert outcome.sentence.endswith(f", then “{STAY}” is high.")
 
 
 def test_whom_to_treat_is_found_and_its_effect_measured_on_held_out_rows() -> None:

@@ -50,7 +50,8 @@ Frontier = Annotated[
     bool,
     typer.Option(
         "--frontier",
-        help="List the rule of most right rows for every number of errors.",
+        help="List the rule of most right rows for every number of errors; of an objective, the "
+        "best for every number of rows.",
         rich_help_panel=RANGE,
     ),
 ]
@@ -117,14 +118,14 @@ def path(
     )  # fmt: skip
     target = aim.target_of(target, "path")
     if aim.own is not None:
-        for option, given in (("--frontier", frontier), ("--w-max", w_max), ("--plot", plot),
-                              ("--test", more.test), ("--hold-out", more.hold_out)):  # fmt: skip
+        for option, given in (("--w-max", w_max), ("--plot", plot), ("--test", more.test),
+                              ("--hold-out", more.hold_out)):  # fmt: skip
             if given:
                 raise InputError(f"'{option}' is not there for '--objective {objective}'; drop it.")
         with notes(shown=not run.quiet, columns=False):
             rows = Parts.read(data, target, text, columns, more, aim.own, rule.kept)
             problem = aim.problem(rows.source, target, rows.table, rule, depth)
-            return _worth(problem, run, engine, json_out, data)
+            return _worth(problem, run, engine, json_out, data, frontier=frontier)
     kind = _kind(aim, rule.limits, frontier=frontier, w_max=w_max)
     only_json = _check_outputs(json_out, plot, data)
     with notes(shown=not run.quiet, columns=False):  # the plan says the same
@@ -157,19 +158,29 @@ def path(
     return _exit_code(found)
 
 
-def _worth(problem: Problem, run: RunOptions, engine: str, json_out: Path | None, data: str) -> int:
+def _worth(
+    problem: Problem,
+    run: RunOptions,
+    engine: str,
+    json_out: Path | None,
+    data: str,
+    *,
+    frontier: bool,
+) -> int:
     """List the best rules of an objective that says what rows are worth."""
     import json
 
     from rich.text import Text
 
+    from opdt.analysis.worth_frontier import worth_frontier
     from opdt.analysis.worth_path import worth_path
     from opdt.cli.console import stdout
     from opdt.cli.group import INTERRUPTED, NO_RULE
     from opdt.solution import StopReason
 
     only_json = _check_outputs(json_out, None, data)
-    found = worth_path(problem, engine=engine, time_limit=run.time_limit, n_jobs=run.jobs)
+    limits: Any = {"engine": engine, "time_limit": run.time_limit, "n_jobs": run.jobs}
+    found: Any = (worth_frontier if frontier else worth_path)(problem, **limits)
     if not only_json:
         stdout().print(Text(str(found)), soft_wrap=True)
         if not found.complete:
@@ -180,7 +191,8 @@ def _worth(problem: Problem, run: RunOptions, engine: str, json_out: Path | None
             dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
         ]
         content = {
-            "objective": found.objective.to_dict(), "along": found.name, "rules": lines,
+            "objective": found.objective.to_dict(), "along": "rows" if frontier else found.name,
+            "rules": lines,
             "complete": found.complete,
         }  # fmt: skip
         text = json.dumps(content, indent=2, ensure_ascii=False)

@@ -62,11 +62,6 @@ def unlisted(work: Work) -> str | None:
             "All rules nearly as good are listed where the rows of a rule add up to its value; "
             f"the {name} is no such sum.{cure}"
         )
-    if work.sums_rows:
-        return (
-            "Rules nearly as good are not listed beside a largest coverage or limits by segments "
-            "or groups."
-        )
     return None
 
 

@@ -137,9 +137,13 @@ def test_a_measure_within_a_budget_that_is_fair_to_groups(page, claims):
     assert "from 0 to 1" in wait_for(lambda: text_of(page, "segment-error"))
     claims.write("min-precision-0", "60")
     outcome = claims.shows(segments=(PerSegment("region", min_precision=0.6),))
-    limits = page.find_elements("css selector", "[data-testid=limit]")
-    assert len(limits) == 3
-    for told, check in zip([each.text for each in limits], outcome.seen.limits, strict=True):
+    assert len(outcome.seen.limits) == 3
+
+    def told_of_limits():  # the panel is drawn after the answer has come
+        limits = [each.text for each in page.find_elements("css selector", "[data-testid=limit]")]
+        return limits if len(limits) == 3 else None
+
+    for told, check in zip(wait_for(told_of_limits), outcome.seen.limits, strict=True):
         assert check.says in told
         assert f"met {check.numbers}" in told
     claims.write("min-coverage", "60")
