@@ -31,7 +31,7 @@ from opdt.errors import EngineFailure, InputError
 from opdt.problem import Problem
 from opdt.solution import Solution
 
-_CELLS = 8_000_000  # of all sets of axes together, unless rows take longer than cells
+_CELLS = 32_000_000  # of all sets of axes together, unless rows take longer than cells
 _MOST_CELLS = 1 << 16  # of one set
 _BOX_CELLS = 1 << 12
 _FEWEST_CUTS = 3

@@ -9,13 +9,14 @@ level that holds both.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 
 
 def cut_positions(
-    levels: Whole, gains: Whole, low: int, high: int, most: int, limit: int
+    levels: NDArray[np.signedinteger], gains: Whole, low: int, high: int, most: int, limit: int
 ) -> list[int]:
     """The first positions of at most about `limit` intervals of low … high.
 
@@ -26,22 +27,43 @@ def cut_positions(
     most : int
         From where on the gains > 0 add up to no more than this, one interval is enough.
     """
-    width, reach = high - low, levels >= low
-    levels, gains = levels[reach], gains[reach]
-    at = np.minimum(levels - low, width)
-    is_gain = gains > 0
-    mass = np.bincount(at[is_gain], gains[is_gain], width + 1)
-    lost = np.bincount(at[gains < 0], minlength=width + 1) > 0
-    hopeless = np.cumsum(mass[::-1])[::-1] <= most
-    tail = int(np.argmax(hopeless)) if hopeless.any() else width + 1
-    kind = (mass > 0) + 2 * lost[: width + 1]
-    seen = np.flatnonzero(kind[: min(tail, width)])  # the last position has no row above it
-    kinds = kind[seen]
-    after = np.append(0, kinds[:-1])
-    breaks = seen[(kinds == 3) | ((kinds == 2) & (after == 1))] + 1
-    starts = np.append(0, breaks[breaks < tail])
+    starts, tail = _starts(levels.astype(np.int64, copy=False), gains, low, high, most)
     if len(starts) > limit:
         starts = starts[(np.arange(limit) * len(starts)) // limit]
-    if 0 < tail <= width:
+    if 0 < tail <= high - low:
         starts = np.append(starts, tail)
-    return (low + starts).tolist()
+    found: list[int] = (low + starts).tolist()
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _starts(levels: Whole, gains: Whole, low: int, high: int, most: int) -> tuple[Whole, int]:
+    """Where intervals must begin for nothing to be lost, and from where on nothing is to be won;
+    both counted from `low`.
+    """
+    width = high - low
+    mass = np.zeros(width + 1, np.int64)
+    lost = np.zeros(width + 1, np.bool_)
+    for row in range(len(levels)):
+        at = min(levels[row] - low, width)
+        if at >= 0:
+            mass[at] += max(gains[row], 0)
+            lost[at] |= gains[row] < 0
+    tail, left = width + 1, 0
+    while tail > 0 and left + mass[tail - 1] <= most:
+        tail -= 1
+        left += mass[tail]
+    starts = np.zeros(width + 2, np.int64)
+    n_starts, after_gain = 1, False
+    for at in range(min(tail, width)):  # the last position has no row above it
+        is_gain = mass[at] > 0
+        if lost[at] and (is_gain or after_gain):
+            if at + 1 < tail:
+                starts[n_starts] = at + 1
+                n_starts += 1
+            after_gain = False
+        elif is_gain:
+            after_gain = True
+        elif lost[at]:
+            after_gain = False
+    return starts[:n_starts], tail
