@@ -53,6 +53,20 @@ def test_the_highest_mean_and_the_largest_sum_are_found(opdt):
 
 
 @pytest.mark.usefixtures("claims")
+def test_the_frontier_of_an_objective_lists_numbers_of_rows(opdt, folder):
+    asked = ("path", "claims.csv", "--target", "days", "--objective", "mean", "--frontier")
+    shown = opdt(*asked, "--depth", "1", "--json", "frontier.json")
+    assert "covered  coverage" in shown.stdout
+    written = json.loads((folder / "frontier.json").read_text(encoding="utf-8"))
+    assert written["complete"]
+    assert written["along"] == "rows"
+    covered = [each["covered"] for each in written["rules"]]
+    means = [each["value"] for each in written["rules"]]
+    assert covered == sorted(covered)
+    assert means == sorted(means, reverse=True)
+
+
+@pytest.mark.usefixtures("claims")
 def test_files_in_pieces_give_the_same_rule(opdt, folder):
     lines = (folder / "claims.csv").read_text().splitlines()
     for name, rows in (("a.csv", lines[1:20]), ("b.csv", lines[20:])):
@@ -131,7 +145,7 @@ def test_a_report_is_written(opdt, folder):
         ),
         (("alternatives", "--target", "fraud", "--objective", "coverage"), "gives no order"),
         (("alternatives", "--target", "days", "--objective", "mean"), "give it a threshold"),
-        (("path", "--target", "days", "--objective", "mean", "--frontier"), "is not there for"),
+        (("path", "--target", "days", "--objective", "mean", "--w-max", "3"), "is not there for"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_in_one_sentence(opdt, arguments, said):
