@@ -1,7 +1,7 @@
 /* Files to take away; the text of SQL and of the script can be read and copied here. */
 const FILES = [
   ["report", "Report", "one HTML page with the rule, its numbers and pictures"],
-  ["certificate", "Certificate", "the proof, which a separate program checks as it is written; 'opdt verify' checks it again"],
+  ["certificate", "Certificate", "the proof for the rows that are not held out, checked by a separate program as it is written"],
   ["json", "Rule", "JSON, which opdt reads again"],
   ["sql", "SQL", "the rule's class, or NULL"],
   ["script", "Python", "a script that repeats exactly this analysis"],
