@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import opdt
 from certificate_oracle import Oracle
 from opdt import verify
-from opdt.certificates import Certificate, cells_of, certificate, certify
+from opdt.certificates import Certificate, cells_of, certificate, certify, scanning
 from opdt.certificates.certificate import CertificateMaker
 from opdt.certificates.claims import units_of
 from opdt.objectives.gains import VolumeImpurity
@@ -423,3 +423,12 @@ def test_a_report_carries_its_certificate(patients: Path, tmp_path: Path) -> Non
     fewer.write_text("\n".join(lines[:-1]), encoding="utf-8")
     with pytest.raises(opdt.InputError, match="does not hold for these rows: the data are not"):
         report(solution, fewer, "outcome", settings=asked, certificate=path, path=False)
+
+
+def test_more_cells_than_the_checker_counts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (verify, scanning):
+        monkeypatch.setattr(module, "MOST_CELLS", 3)
+    rng = np.random.default_rng(0)
+    problem = Problem.of({"x": rng.random(40), "y": rng.random(40)}, rng.integers(0, 2, 40))
+    with pytest.raises(opdt.UnsupportedProblem, match=r"no certificate .* more than 3 cells"):
+        certify(problem, opdt.discover(problem))

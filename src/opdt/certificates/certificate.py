@@ -27,7 +27,7 @@ from opdt.certificates.claims import (
 )
 from opdt.certificates.cuts import cut_positions
 from opdt.certificates.scanning import find_open_sets
-from opdt.errors import EngineFailure, InputError
+from opdt.errors import EngineFailure, InputError, UnsupportedProblem
 from opdt.problem import Problem
 from opdt.solution import Solution
 
@@ -114,16 +114,20 @@ def certify(problem: Problem, solution: Solution, *, target: str = TARGET) -> Ce
     Raises
     ------
     UnsupportedProblem
-        Where the objective or a constraint is one that certificates do not know.
+        Where the objective or a constraint is one that certificates do not know, or levels make
+        more cells than the checker counts.
     EngineFailure
         If the claim is wrong.
     """
     maker = CertificateMaker(problem, solution, target)
-    certificate = maker.make()
+    try:
+        certificate = maker.make()
+    except verify.Rejected as error:  # the checker could not count it either
+        raise UnsupportedProblem(f"there is no certificate of this problem: {error}") from None
     if maker.unsettled:
         raise EngineFailure(
             f"engine {solution.engine!r} claims that no rule is worth more than "
-            f"{solution.bound:g}, but {maker.unsettled[0]}."
+            f"{solution.bound:g}, but there is one: {maker.unsettled[0]}."
         )
     return certificate
 
@@ -157,7 +161,7 @@ class CertificateMaker:
                 self._described, self._units, self._classes.codes != label
             )
             bound = self._claim["bound"]
-            cut, most = (limits[0]) if bound is None else (gains, bound)
+            cut, most = limits[0] if bound is None else (gains, bound)
             starts = {}
             for number, axis in enumerate(rules.axes):
                 if axis.is_threshold:

@@ -9,8 +9,9 @@ level that holds both.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from opdt.engines.jit import kernel
 
 Whole = NDArray[np.int64]
 
@@ -36,7 +37,7 @@ def cut_positions(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _starts(levels: Whole, gains: Whole, low: int, high: int, most: int) -> tuple[Whole, int]:
     """Where intervals must begin for nothing to be lost, and from where on nothing is to be won;
     both counted from `low`.

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from opdt.engines.jit import kernel
 
 SUFFIX, PICK, EXCEPT = 0, 1, 2  # how sums per level become sums per position
 
@@ -35,12 +36,13 @@ class SetsAllowed(NamedTuple):
     once: bool
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def open_sets(
     axes: AxesToScan,
     allowed: SetsAllowed,
     gains: NDArray[np.int64],
     most: int,
+    most_cells: int,
     depth: int,
     first: int,
     step: int,
@@ -48,8 +50,8 @@ def open_sets(
 ) -> int:
     """The sets that begin with axes first, first + step, … and have a cell above `most`.
 
-    They are written to `found` (room, depth), ended by -1. Returns how many there are, also
-    beyond the room.
+    They are written to `found` (room, depth), which holds -1 where a set has fewer axes. Returns
+    how many there are, also beyond the room; -1 if a set has more than `most_cells` cells.
     """
     n_axes, n_rows = axes.codes.shape
     rows = np.empty((depth + 1, n_rows), np.int64)
@@ -88,14 +90,14 @@ def open_sets(
         n_kept[size] = kept
         n_cells[size] = n_cells[size - 1] * width
         if _is_allowed(axes, allowed, chosen, size):
+            if n_cells[size] > most_cells:
+                return -1
             if n_cells[size] > len(table):
                 table = np.empty(2 * n_cells[size], np.int64)
             if _has_open(axes, chosen, size, table, n_cells, rows, cells, kept, gains, most):
                 if n_found < len(found):
                     for at in range(size):
                         found[n_found, at] = chosen[at + 1]
-                    if size < depth:
-                        found[n_found, size] = -1
                 n_found += 1
         if size < depth:
             size += 1
@@ -103,7 +105,7 @@ def open_sets(
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@kernel(inner=True)
 def _clashes(axes: AxesToScan, once: bool, chosen: NDArray[np.int64], size: int) -> bool:
     """Whether the last axis comes to one condition with another, or `once` forbids it."""
     last = chosen[size]
@@ -119,7 +121,7 @@ def _clashes(axes: AxesToScan, once: bool, chosen: NDArray[np.int64], size: int)
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel(inner=True)
 def _is_allowed(
     axes: AxesToScan, allowed: SetsAllowed, chosen: NDArray[np.int64], size: int
 ) -> bool:
@@ -130,7 +132,7 @@ def _is_allowed(
     return allowed.fits[size, key] and brought == allowed.required
 
 
-@njit(cache=True, nogil=True)
+@kernel(inner=True)
 def _has_open(
     axes: AxesToScan,
     chosen: NDArray[np.int64],
@@ -161,7 +163,7 @@ def _has_open(
     return bool(largest > most)
 
 
-@njit(cache=True, nogil=True)
+@kernel(inner=True)
 def _fold(table: NDArray[np.int64], total: int, width: int, inner: int, fold: int) -> None:
     """Turn sums per level into sums per position along one dimension, whose step is `inner`."""
     for outer in range(0, total, width * inner):

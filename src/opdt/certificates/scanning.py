@@ -18,6 +18,7 @@ from opdt.certificates.kernels import (
     open_sets,
 )
 from opdt.machine import cores
+from opdt.verify import MOST_CELLS
 
 _FOLDS = {
     ">=": SUFFIX,
@@ -34,12 +35,15 @@ _ROOM = 1 << 12  # sets that are expected to have an open cell
 def find_open_sets(argument: Any) -> list[tuple[int, ...]] | None:
     """The sets of axes of which some cell is not settled by what rules are worth.
 
-    None where the kernels do not know an axis, or the structure has too many kinds of nodes.
+    None where the kernels do not know an axis, or there are too many levels, cells or kinds of
+    nodes for them.
     """
     rules = argument.rules
     kinds = {kind: number for number, kind in enumerate(dict.fromkeys(rules.types))}
     too_many = len(kinds) ** rules.depth > _MOST_TYPES
     if not rules.axes or too_many or any(axis.op not in _FOLDS for axis in rules.axes):
+        return None
+    if argument.codes[0].dtype.itemsize > 2:  # of a column of very many levels
         return None
     bits = {feature: 1 << at for at, feature in enumerate(sorted(rules.required))}
     axes = AxesToScan(
@@ -59,22 +63,27 @@ def find_open_sets(argument: Any) -> list[tuple[int, ...]] | None:
     gains, most = argument.sums[0]
     step = min(cores(), len(rules.axes))
 
-    def scan(first: int) -> list[tuple[int, ...]]:
+    def scan(first: int) -> list[tuple[int, ...]] | None:
         room = _ROOM
         while True:
-            found = np.empty((room, rules.depth), np.int64)
-            n_found = open_sets(axes, allowed, gains, most, rules.depth, first, step, found)
+            found = np.full((room, rules.depth), -1, np.int64)
+            n_found = open_sets(
+                axes, allowed, gains, most, MOST_CELLS, rules.depth, first, step, found
+            )
+            if n_found < 0:
+                return None
             if n_found <= room:
-                return [tuple(a for a in some if a >= 0) for some in _ended(found[:n_found])]
+                return [tuple(a for a in some if a >= 0) for some in found[:n_found].tolist()]
             room = n_found
 
     with ThreadPoolExecutor(step) as pool:
-        return [some for part in pool.map(scan, range(step)) for some in part]
-
-
-def _ended(found: Any) -> list[list[int]]:
-    """Each set up to the -1 that ends it."""
-    return [row[: row.index(-1)] if -1 in row else row for row in found.tolist()]
+        parts = list(pool.map(scan, range(step)))
+    sets: list[tuple[int, ...]] = []
+    for part in parts:
+        if part is None:
+            return None
+        sets += part
+    return sets
 
 
 def _fits(rules: Any, kinds: list[Any]) -> Any:

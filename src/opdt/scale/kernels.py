@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 from opdt.engines.search.scan_kernels import add_rows
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from opdt.analysis.ranking import has_classes
 from opdt.checks import is_finite
 from opdt.errors import InputError
 from opdt.objectives import (
@@ -117,11 +118,6 @@ def choice_of(best_in: BestIn) -> str:
 def target_of(best_in: BestIn) -> TargetKind:
     """What the target column holds."""
     return TargetKind.CLASSES if isinstance(best_in, str) else best_in.target
-
-
-def has_classes(best_in: BestIn) -> bool:
-    """Whether rows have classes, so that errors and precision mean something."""
-    return target_of(best_in) is TargetKind.CLASSES
 
 
 def needs_label(best_in: BestIn) -> bool:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.analysis.ranking import has_classes
 from opdt.problem.segments import Parity, PerSegment
 from opdt.report.formats import format_cell, format_count, format_share
 from opdt.rules import Rule
 from opdt.rules.counting import of_class
 from opdt.solution import Solution
-from opdt.studio.best_in import has_classes
 from opdt.studio.tables import RowPart
 from opdt.studio.work import Work
 from opdt.table import Plan

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.analysis.ranking import has_classes
 from opdt.objectives import Words
 from opdt.problem import Constraints, Problem, Structure
 from opdt.problem.evidence import evidence_of_rows
@@ -20,7 +21,7 @@ from opdt.report.text import proof, rule_lines, rule_sentence
 from opdt.rules import Op, Rule
 from opdt.rules.counting import Stage, of_class, rule_funnel
 from opdt.solution import Solution, Status, StopReason
-from opdt.studio.best_in import has_classes, needs_label, told
+from opdt.studio.best_in import needs_label, told
 from opdt.studio.limits import LimitCheck, WorkLimit, check_limits
 from opdt.studio.regions import RegionPicture, region_of
 from opdt.studio.tables import Loaded, RowPart

@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from opdt.analysis.ranking import has_classes
 from opdt.errors import InputError
 from opdt.objectives import Mean, TargetKind
-from opdt.studio.best_in import (
-    columns_of,
-    has_classes,
-    needs_label,
-    target_of,
-    told,
-    wanted_columns,
-)
+from opdt.studio.best_in import columns_of, needs_label, target_of, told, wanted_columns
 from opdt.studio.tables import Loaded, RowSplit
 from opdt.studio.work import DataSource, Work
 from opdt.table import Role

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.analysis.ranking import has_classes
 from opdt.datasets import available
 from opdt.datasets import load as load_raw
 from opdt.datasets.registry import find
 from opdt.errors import InputError
 from opdt.optional import require
 from opdt.report.formats import format_cell
-from opdt.studio.best_in import CHOICES, BestIn, columns_of, has_classes, strata_of
+from opdt.studio.best_in import CHOICES, BestIn, columns_of, strata_of
 from opdt.studio.builtin import BUILT_IN, load_built_in
 from opdt.studio.profiles import Profile, profile
 from opdt.studio.readings import Readings

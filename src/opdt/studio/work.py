@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
+from opdt.analysis.ranking import has_classes
 from opdt.checks import check_choice, check_int, check_kind, check_list, check_number, check_text
 from opdt.errors import InputError
 from opdt.problem import Constraints, Structure
 from opdt.problem.groups import PREDEFINED
 from opdt.problem.segments import Parity, PerSegment
 from opdt.rules import Rule
-from opdt.studio.best_in import BestIn, check_best_in, columns_of, has_classes, target_of
+from opdt.studio.best_in import BestIn, check_best_in, columns_of, target_of
 from opdt.studio.shapes import FORMS, fitting_form, resized, shaped, without_groups
 from opdt.table.roles import check_roles
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdt.analysis.intervals import bind_to_rows
+from opdt.analysis.ranking import has_classes
 from opdt.objectives import Estimate, Objective, ObjectiveGains, Words
 from opdt.objectives.mean import MeanGains
 from opdt.objectives.measures import ClassTotals, measure_named
@@ -20,7 +21,7 @@ from opdt.problem import Problem
 from opdt.report import RuleReport, rule_report
 from opdt.rules import Rule
 from opdt.rules.counting import conditions_left
-from opdt.studio.best_in import BestIn, has_classes, told
+from opdt.studio.best_in import BestIn, told
 from opdt.studio.tables import RowPart
 from opdt.table import Plan
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from opdt.engines.search import jit, scan_kernels
+from opdt.engines import jit
+from opdt.engines.search import scan_kernels
 
 PREAMBLE = """
 import json
@@ -83,7 +84,7 @@ print(json.dumps([hasattr(kernels.evaluate, "py_func"), found]))
 THREADS = """
 import json, sys, threading
 import opdt
-import opdt.engines.search.jit
+import opdt.engines.jit
 
 sys.setswitchinterval(1e-6)
 together = threading.Barrier(4)
@@ -184,12 +185,12 @@ def test_what_an_older_release_has_left_on_disk_is_compiled_anew(tmp_path):
     """Numba's index of compiled code names the classes of the arguments."""
     (tmp_path / "renamed.py").write_text(
         "from typing import NamedTuple\n"
-        "from opdt.engines.search.jit import kernel\n"
+        "from opdt.engines.jit import kernel\n"
         "class OLD(NamedTuple):\n    n: int\n"
         "@kernel\ndef twice(x):\n    return 2 * x.n\n"
     )
     command = "import renamed; print(renamed.twice(renamed.{}(21)))"
-    source = str(Path(jit.__file__).parents[3])
+    source = str(Path(jit.__file__).parents[2])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), source])}
     for name in ("OLD", "NEW"):
         text = (tmp_path / "renamed.py").read_text()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 from opdt.engines.search.kernels import popcount
 
 STRIP = 64  # axes held against one at a time

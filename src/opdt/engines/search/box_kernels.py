@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 
 NEG = -(1 << 62)
 DENSE = 8  # a box of cells is split while it holds so many times more cells than are alive

@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.jit import announce_compilation
 from opdt.engines.search import kernels
 from opdt.engines.search.blocks import Blocks, Order, Store
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.field import Whole
-from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.listing import Lister
 from opdt.engines.search.position_kernels import LIMITED, list_pair
 from opdt.engines.search.rays import fill_levels

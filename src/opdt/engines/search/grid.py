@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 from opdt.engines.search.rays import Rays
 from opdt.rules import Op
 from opdt.table import Column, Kind, SparseColumn

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.jit import kernel
 from opdt.engines.search.boxes import Box
 from opdt.engines.search.grid import Axis
-from opdt.engines.search.jit import kernel
 from opdt.engines.search.kernels import NEG
 
 if TYPE_CHECKING:

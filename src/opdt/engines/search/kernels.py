@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 
 NEG = -(1 << 62)
 BEST, STOP = 0, 1  # places in `control`

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.jit import kernel
 from opdt.engines.search.grid import MISSING, OTHERS, PRESENT, SOME, THIS, Axis, Grid
-from opdt.engines.search.jit import kernel
 from opdt.engines.search.scan_kernels import FIRST_SINGLE, UP, Groups, Rules, may_stand
 
 Whole = NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 from opdt.engines.search.kernels import Limits, sort_by_level, within
 
 Whole = NDArray[np.int64]

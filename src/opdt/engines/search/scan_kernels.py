@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.jit import kernel
 from opdt.engines.search.grid import MISSING, OTHERS, PRESENT, SOME
-from opdt.engines.search.jit import kernel
 
 Whole = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opdt.engines.search.jit import kernel
+from opdt.engines.jit import kernel
 
 Whole = NDArray[np.int64]
 

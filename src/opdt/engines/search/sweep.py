@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from opdt.engines.jit import announce_compilation
 from opdt.engines.search import kernels
 from opdt.engines.search.agenda import Agenda, Work
 from opdt.engines.search.deepen import Deepener, kinds_of, pairs_between, settle_alone
 from opdt.engines.search.field import Field, Whole
-from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.kernels import Flags, Kinds, Pairs, Search, Space
 from opdt.engines.search.positions import PositionSearch
 from opdt.engines.search.pricing import Price, find_prices

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from opdt.engines.jit import announce_compilation
 from opdt.engines.search import intervals
 from opdt.engines.search import scan_kernels as kernels
 from opdt.engines.search.agenda import Agenda, Entry, Stream, Work
 from opdt.engines.search.grid import Axis
-from opdt.engines.search.jit import announce_compilation
 from opdt.engines.search.records import Task
 from opdt.engines.search.rows import Count, Layer, Open, Rows, Step
 from opdt.engines.search.scan import Scan

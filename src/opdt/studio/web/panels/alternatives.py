@@ -10,12 +10,13 @@ from nicegui import background_tasks, run
 from numpy.typing import NDArray
 
 from opdt.analysis.alternatives import Alternative, RashomonSet
+from opdt.analysis.ranking import has_classes
 from opdt.analysis.rashomon_summary import RashomonSummary
 from opdt.objectives import words_of
 from opdt.report.formats import format_count, format_lift, format_share
 from opdt.report.text import rule_sentence
 from opdt.rules import Rule
-from opdt.studio.best_in import has_classes, told
+from opdt.studio.best_in import told
 from opdt.studio.outcome import PartValuers, RuleOutcome
 from opdt.studio.questions import unlisted
 from opdt.studio.session import Session

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from opdt.analysis.permutation import PermutationTest
+from opdt.analysis.ranking import has_classes
 from opdt.objectives import Money, Objective
 from opdt.report.content import WrongRows
 from opdt.report.formats import format_seconds
 from opdt.solution import StopReason
 from opdt.studio.advance import Advance
-from opdt.studio.best_in import has_classes
 from opdt.studio.outcome import RuleOutcome
 from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import number

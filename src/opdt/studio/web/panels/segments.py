@@ -8,9 +8,10 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.analysis.ranking import has_classes
 from opdt.errors import InputError
 from opdt.problem.segments import MOST_GROUPS, MOST_SEGMENTS, Parity, PerSegment
-from opdt.studio.best_in import columns_of, has_classes
+from opdt.studio.best_in import columns_of
 from opdt.studio.session import Session
 from opdt.studio.web.panels.controls import Dropdown, Fold, NumberField, press
 from opdt.studio.web.theme import field, short, words

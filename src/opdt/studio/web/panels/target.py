@@ -7,9 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.analysis.ranking import has_classes
 from opdt.objectives import TargetKind
 from opdt.report.formats import format_share
-from opdt.studio.best_in import columns_of, has_classes, needs_label, target_of
+from opdt.studio.best_in import columns_of, needs_label, target_of
 from opdt.studio.questions import left_out
 from opdt.studio.session import Session
 from opdt.studio.tables import Loaded

@@ -7,11 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
+from opdt.analysis.ranking import has_classes
 from opdt.analysis.worth_path import WorthPath
 from opdt.problem.structure import MAX_DEPTH
 from opdt.report import RuleReport
 from opdt.report.formats import format_count, format_share
-from opdt.studio.best_in import has_classes
 from opdt.studio.questions import lacks
 from opdt.studio.session import Session
 from opdt.studio.trade_off import MAX_POINTS, TradeOff, TradeOffPoint
